@@ -197,7 +197,7 @@ static void forward_plan(const hki_call *call, hki_plan *plan)
         return;
     plan_samples(call, HKI_CONV2D_FORWARD, plan, &g, x->dtype);
     if (hki_conv2d_columns_fit(&g, x->dtype == HK_F64)) {
-        plan->extent = g.samples * hki_conv2d_columns_parts(&g);
+        plan->extent = hki_conv2d_columns_units(&g);
         plan->grain = 1;
     }
 }
@@ -258,23 +258,17 @@ static void forward_cpu(const hki_kernel_call *call, int64_t piece, int64_t begi
     hki_conv2d_geometry g = hki_conv2d_forward_geometry(x->dims, weight->dims, call->options);
     g.method = (hki_conv2d_method)call->method;
     const bool columns = hki_conv2d_columns_fit(&g, f64);
-    size_t bytes = 1 + (columns ? hki_conv2d_columns_scratch_bytes(&g, f64)
+    size_t bytes = 1 + (columns ? hki_conv2d_columns_scratch_bytes(&g, f64, end - begin)
                                 : hki_conv2d_forward_scratch_bytes(&g, f64));
     void *scratch = hki_scratch_allocate(call, piece, bytes);
-    bool done = true;
     if (!scratch)
         return;
     if (columns)
-        done = f64 ? hki_conv2d_columns_f64(&g, x->data, weight->data, bias->data, y, begin, end,
-                                            scratch)
-                   : hki_conv2d_columns_f32(&g, x->data, weight->data, bias->data, y, begin, end,
-                                            scratch);
+        hki_conv2d_columns(&g, f64, x->data, weight->data, bias->data, y, begin, end, scratch);
     else if (f64)
         hki_conv2d_forward_f64(&g, x->data, weight->data, bias->data, y, begin, end, scratch);
     else
         hki_conv2d_forward_f32(&g, x->data, weight->data, bias->data, y, begin, end, scratch);
-    if (!done)
-        hki_conv2d_fail_products(call, piece);
     hki_scratch_release(call, scratch, bytes);
 }
 

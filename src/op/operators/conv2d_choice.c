@@ -73,7 +73,7 @@ static size_t scratch_bytes(const candidate *self)
 {
     const hki_conv2d_geometry *g = &self->geometry;
     if (g->method == HKI_CONV2D_COLUMNS)
-        return hki_conv2d_columns_scratch_bytes(g, self->f64);
+        return hki_conv2d_columns_scratch_bytes(g, self->f64, hki_conv2d_columns_units(g));
     return self->pass == HKI_CONV2D_FORWARD ? hki_conv2d_forward_scratch_bytes(g, self->f64)
            : self->pass == HKI_CONV2D_BACKWARD_DATA
                ? hki_conv2d_backward_data_scratch_bytes(g, self->f64)
@@ -88,8 +88,9 @@ static size_t scratch_bytes(const candidate *self)
         const hki_conv2d_geometry *g = &self->geometry;                                            \
         T *x = self->x, *weight = self->weight, *y = self->y;                                      \
         if (g->method == HKI_CONV2D_COLUMNS)                                                       \
-            hki_conv2d_columns_##DT(g, x, weight, NULL, y, 0,                                      \
-                                    self->samples *hki_conv2d_columns_parts(g), self->scratch);    \
+            hki_conv2d_columns(g, self->f64, x, weight, NULL, y, 0,                                \
+                               hki_conv2d_columns_units(g) / g->samples * self->samples,           \
+                               self->scratch);                                                     \
         else if (self->pass == HKI_CONV2D_FORWARD)                                                 \
             hki_conv2d_forward_##DT(g, x, weight, NULL, y, 0, self->samples, self->scratch);       \
         else if (self->pass == HKI_CONV2D_BACKWARD_DATA)                                           \

@@ -1,119 +1,267 @@
 #include "op/kernels/conv2d/conv2d_columns.h"
 
 #include "base/integer.h"
+#include "base/sync.h"
 #include "op/kernels/conv2d/conv2d_plan.h"
-#include "op/kernels/gemm/gemm_kernel.h"
+#include "op/kernels/layer/product_kernel.h"
 
 #include <string.h>
 
 enum {
-    MATRIX_BYTES = 512 * 1024, /* of windows: an L2 has room for it and for weights */
-    PART_CHANNELS = 32,        /* output channels of a unit, at most */
-    CHUNK_BYTES = 64           /* copied at once, past the end of a row if need be */
+    PART_CHANNELS = 64, /* output channels of a unit, at most */
+    PART_PIXELS = 128,  /* results of a unit: whole panels */
+    MANY_PIXELS = 512,
+    LEAST_PRODUCTS =
+        8192, /* of a pixel; MOST_CHANNELS count, then copying the windows costs little */
+    MOST_CHANNELS = 96,
+    LONG_ROW_BYTES = 64, /* shorter ones fill the lanes badly otherwise */
+    MAX_ELEMENTS = 1 << 30
 };
+
+/* ---- what follows from the geometry ---- */
 
 static int64_t window_elements(const hki_conv2d_geometry *g)
 {
     return g->in_channels * g->kernel_height * g->kernel_width;
 }
 
-/* A sample with its padding, and the windows beside it; each with room for a chunk past the end. */
-static int64_t padded_elements(const hki_conv2d_geometry *g, int64_t chunk)
+static int64_t pixels_of(const hki_conv2d_geometry *g)
 {
-    int64_t plane = (g->in_height + 2 * g->pad_height) * (g->in_width + 2 * g->pad_width);
-    return (g->in_channels * plane + chunk) / chunk * chunk + chunk;
+    return g->out_height * g->out_width;
 }
 
-static int64_t matrix_elements(const hki_conv2d_geometry *g, int64_t chunk)
+static bool is_cut_by_pixels(const hki_conv2d_geometry *g)
 {
-    return window_elements(g) * g->out_height * g->out_width + chunk;
+    return pixels_of(g) >= MANY_PIXELS;
+}
+
+static int64_t parts_of(const hki_conv2d_geometry *g)
+{
+    return is_cut_by_pixels(g) ? hki_divide_up(pixels_of(g), PART_PIXELS)
+                               : hki_divide_up(g->out_channels, PART_CHANNELS);
+}
+
+/* Offsets are of 32 bits. */
+static bool is_possible(const hki_conv2d_geometry *g)
+{
+    const int64_t height = g->in_height + 2 * g->pad_height;
+    const int64_t width = g->in_width + 2 * g->pad_width + g->stride_width;
+    return height <= MAX_ELEMENTS / width && height * width <= MAX_ELEMENTS / g->in_channels &&
+           window_elements(g) <= MAX_ELEMENTS;
+}
+
+static bool pays(const hki_conv2d_geometry *g, bool f64)
+{
+    const int64_t item = f64 ? sizeof(double) : sizeof(float);
+    return g->samples == 1 &&
+           (g->out_width * item < LONG_ROW_BYTES ||
+            window_elements(g) * hki_min(g->out_channels, MOST_CHANNELS) >= LEAST_PRODUCTS);
 }
 
 bool hki_conv2d_columns_fit(const hki_conv2d_geometry *g, bool f64)
 {
-    const int64_t element = f64 ? 8 : 4, chunk = CHUNK_BYTES / element;
-    if (matrix_elements(g, chunk) * element > MATRIX_BYTES ||
-        padded_elements(g, chunk) * element > MATRIX_BYTES)
-        return false;
-    /* With two samples their strips fill the lanes well enough; long rows are convolved as they are. */
-    bool pays = g->samples == 1 && g->out_width < chunk;
-    return g->method == HKI_CONV2D_COLUMNS || (g->method == HKI_CONV2D_BY_RULE && pays);
+    return (g->method == HKI_CONV2D_COLUMNS || (g->method == HKI_CONV2D_BY_RULE && pays(g, f64))) &&
+           is_possible(g);
 }
 
-int64_t hki_conv2d_columns_parts(const hki_conv2d_geometry *g)
+int64_t hki_conv2d_columns_units(const hki_conv2d_geometry *g)
 {
-    return hki_divide_up(g->out_channels, PART_CHANNELS);
+    return g->samples * parts_of(g);
 }
 
-size_t hki_conv2d_columns_scratch_bytes(const hki_conv2d_geometry *g, bool f64)
+/* ---- the source ---- */
+
+/* Where the windows of some rows of results find their elements: [channel][row][part][column], so that neighbours in a row
+ * of results lie side by side. Column i of the padded source is element i / stride of the part i % stride; parts that no
+ * window has are left out. */
+typedef struct source {
+    int64_t top, rows, down; /* of the padded source; down: that a window spans */
+    int64_t parts, part;
+    bool in_place; /* x itself is that */
+} source;
+
+/* Rows of results from `first` on. */
+static source source_of(const hki_conv2d_geometry *g, int64_t first, int64_t count)
 {
-    const int64_t element = f64 ? 8 : 4, chunk = CHUNK_BYTES / element;
-    return (size_t)((padded_elements(g, chunk) + matrix_elements(g, chunk)) * element);
+    const int64_t down = (g->kernel_height - 1) * g->dilation_height + 1;
+    const int64_t across = (g->kernel_width - 1) * g->dilation_width + 1;
+    source s = {.top = first * g->stride_height,
+                .rows = (count - 1) * g->stride_height + down,
+                .down = down,
+                .parts = hki_min(g->stride_width, across),
+                .part = g->out_width - 1 + hki_divide_up(across, g->stride_width)};
+    s.in_place = g->pad_height == 0 && g->pad_width == 0 && g->stride_width == 1;
+    if (s.in_place)
+        s.part = g->in_width;
+    return s;
 }
 
-#define COLUMNS(T, DT)                                                                               \
-    static void pad_##DT(const hki_conv2d_geometry *g, const T *x, T *to)                            \
-    {                                                                                                \
-        const int64_t width = g->in_width + 2 * g->pad_width;                                        \
-        const int64_t height = g->in_height + 2 * g->pad_height;                                     \
-        const int64_t chunk = CHUNK_BYTES / (int64_t)sizeof(T);                                      \
-        memset(to, 0, (size_t)padded_elements(g, chunk) * sizeof(T));                                \
-        for (int64_t c = 0; c < g->in_channels; c++)                                                 \
-            for (int64_t r = 0; r < g->in_height; r++, x += g->in_width)                             \
-                memcpy(to + (c * height + r + g->pad_height) * width + g->pad_width, x,              \
-                       (size_t)g->in_width * sizeof(T));                                             \
-    }                                                                                                \
-    /* [channel, kernel row, kernel column][result row, result column]. A row of results is        \
-       shorter than a chunk; what a copy writes past it, the next one overwrites. */ \
-    static void windows_##DT(const hki_conv2d_geometry *g, const T *x, T *to)                        \
-    {                                                                                                \
-        const int64_t width = g->in_width + 2 * g->pad_width;                                        \
-        const int64_t height = g->in_height + 2 * g->pad_height;                                     \
-        const int64_t kernel = g->kernel_height * g->kernel_width;                                   \
-        const bool narrow = g->out_width * (int64_t)sizeof(T) <= CHUNK_BYTES / 4 * 3;                \
-        for (int64_t k = 0; k < g->in_channels * kernel; k++) {                                      \
-            const int64_t row = k % kernel / g->kernel_width * g->dilation_height;                   \
-            const int64_t column = k % g->kernel_width * g->dilation_width;                          \
-            const T *from = x + (k / kernel * height + row) * width + column;                        \
-            for (int64_t i = 0; i < g->out_height; i++) {                                            \
-                if (g->stride_width > 1)                                                             \
-                    for (int64_t j = 0; j < g->out_width; j++)                                       \
-                        to[j] = from[j * g->stride_width];                                           \
-                else if (narrow)                                                                     \
-                    memcpy(to, from, CHUNK_BYTES / 4 * 3);                                           \
-                else                                                                                 \
-                    memcpy(to, from, CHUNK_BYTES);                                                   \
-                from += g->stride_height * width;                                                    \
-                to += g->out_width;                                                                  \
-            }                                                                                        \
-        }                                                                                            \
-    }                                                                                                \
-    bool hki_conv2d_columns_##DT(const hki_conv2d_geometry *g, const T *x, const T *weight,          \
-                                 const T *bias, T *y, int64_t begin, int64_t end, void *scratch)     \
-    {                                                                                                \
-        const int64_t parts = hki_conv2d_columns_parts(g), pixels = g->out_height * g->out_width;    \
-        const int64_t sample = g->in_channels * g->in_height * g->in_width;                          \
-        const int64_t window = window_elements(g), chunk = CHUNK_BYTES / (int64_t)sizeof(T);         \
-        T *padded = scratch, *matrix = padded + padded_elements(g, chunk);                           \
-        bool done = true;                                                                            \
-        for (int64_t u = begin; u < end && done; u++) {                                              \
-            const int64_t n = u / parts, part = u % parts;                                           \
-            const int64_t first = hki_conv2d_part_begin(g->out_channels, PART_CHANNELS, part);       \
-            const int64_t last = hki_conv2d_part_begin(g->out_channels, PART_CHANNELS, part + 1);    \
-            T *to = y + (n * g->out_channels + first) * pixels;                                      \
-            if (u == begin || part == 0) {                                                           \
-                pad_##DT(g, x + n * sample, padded);                                                 \
-                windows_##DT(g, padded, matrix);                                                     \
-            }                                                                                        \
-            for (int64_t o = first; bias && o < last; o++)                                           \
-                for (int64_t i = 0; i < pixels; i++)                                                 \
-                    to[(o - first) * pixels + i] = bias[o];                                          \
-            done = hki_gemm_##DT(false, false, last - first, pixels, window, 1,                      \
-                                 weight + first * window, window, matrix, pixels, bias != NULL,      \
-                                 to, pixels);                                                        \
-        }                                                                                            \
-        return done;                                                                                 \
+/* Rows of results that so many units touch, at most. */
+static int64_t rows_of_units(const hki_conv2d_geometry *g, int64_t units)
+{
+    return is_cut_by_pixels(g)
+               ? hki_min(g->out_height, hki_divide_up(units * PART_PIXELS, g->out_width) + 1)
+               : g->out_height;
+}
+
+/* With room for a vector that begins at the last element. */
+static size_t source_bytes(const hki_conv2d_geometry *g, const source *s, size_t item)
+{
+    return s->in_place
+               ? 0
+               : hki_round_up_bytes((size_t)(g->in_channels * s->rows * s->parts * s->part) * item +
+                                        HKI_CACHE_LINE,
+                                    HKI_CACHE_LINE);
+}
+
+#define FILL(T, DT)                                                                                \
+    /* A row of x to its parts. */                                                                 \
+    static void fill_row_##DT(const hki_conv2d_geometry *g, const source *s, const T *from, T *to) \
+    {                                                                                              \
+        for (int64_t p = 0; p < s->parts; p++, to += s->part) {                                    \
+            const int64_t step = g->stride_width, shift = p - g->pad_width;                        \
+            const int64_t begin = shift < 0 ? hki_divide_up(-shift, step) : 0;                     \
+            const int64_t there = hki_divide_up(hki_max(g->in_width - shift, 0), step);            \
+            const int64_t end = hki_min(s->part, there);                                           \
+            if (step == 1 && begin < end)                                                          \
+                memcpy(to + begin, from + begin + shift, (size_t)(end - begin) * sizeof(T));       \
+            for (int64_t i = begin; step > 1 && i < end; i++)                                      \
+                to[i] = from[i * step + shift];                                                    \
+        }                                                                                          \
+    }                                                                                              \
+    /* Rows that are padding, and those that no window has, stay zeros. */                         \
+    static void fill_##DT(const hki_conv2d_geometry *g, const source *s, const T *x, T *to)        \
+    {                                                                                              \
+        const int64_t row = s->parts * s->part;                                                    \
+        memset(to, 0, (size_t)(g->in_channels * s->rows * row) * sizeof(T));                       \
+        for (int64_t c = 0; c < g->in_channels; c++, x += g->in_height * g->in_width)              \
+            for (int64_t i = 0; i < s->rows; i++, to += row) {                                     \
+                const int64_t r = s->top + i - g->pad_height;                                      \
+                if (r >= 0 && r < g->in_height && i % g->stride_height < s->down)                  \
+                    fill_row_##DT(g, s, x + r * g->in_width, to);                                  \
+            }                                                                                      \
+    }                                                                                              \
+    static void fill_bias_##DT(const T *bias, int64_t channels, int64_t count, int64_t row, T *y)  \
+    {                                                                                              \
+        for (int64_t o = 0; o < channels; o++, y += row)                                           \
+            for (int64_t i = 0; i < count; i++)                                                    \
+                y[i] = bias[o];                                                                    \
     }
 
-COLUMNS(float, f32)
-COLUMNS(double, f64)
+FILL(float, f32)
+FILL(double, f64)
+
+static void terms_fill(const hki_conv2d_geometry *g, const source *s, int32_t *terms)
+{
+    const int64_t row = s->parts * s->part;
+    const int64_t channel = s->in_place ? g->in_height * g->in_width : s->rows * row;
+    for (int64_t c = 0; c < g->in_channels; c++)
+        for (int64_t i = 0; i < g->kernel_height; i++)
+            for (int64_t j = 0; j < g->kernel_width; j++) {
+                const int64_t column = j * g->dilation_width;
+                *terms++ = (int32_t)(c * channel + i * g->dilation_height * row +
+                                     column % g->stride_width * s->part + column / g->stride_width);
+            }
+}
+
+/* ---- forward ---- */
+
+static size_t terms_bytes(const hki_conv2d_geometry *g)
+{
+    return hki_round_up_bytes((size_t)window_elements(g) * sizeof(int32_t), HKI_CACHE_LINE);
+}
+
+size_t hki_conv2d_columns_scratch_bytes(const hki_conv2d_geometry *g, bool f64, int64_t units)
+{
+    const hki_product_windows windows = {0};
+    const hki_product product = {.f64 = f64,
+                                 .m = g->out_channels,
+                                 .n = pixels_of(g),
+                                 .k = window_elements(g),
+                                 .lda = window_elements(g),
+                                 .windows = &windows};
+    const source s = source_of(g, 0, rows_of_units(g, units));
+    return terms_bytes(g) + source_bytes(g, &s, f64 ? sizeof(double) : sizeof(float)) +
+           hki_product_scratch_bytes(&product);
+}
+
+/* A sample's arrays, and a part of its results. */
+typedef struct part {
+    const char *x, *weight, *bias;
+    char *y;
+    int64_t channel_begin, channel_end, pixel_begin, pixel_end;
+} part;
+
+static void run_part(const hki_conv2d_geometry *g, bool f64, const part *p, char *scratch)
+{
+    const size_t item = f64 ? sizeof(double) : sizeof(float);
+    const int64_t first = p->pixel_begin / g->out_width;
+    const source s = source_of(g, first, (p->pixel_end - 1) / g->out_width + 1 - first);
+    int32_t *terms = (int32_t *)(void *)scratch;
+    char *padded = scratch + terms_bytes(g), *room = padded + source_bytes(g, &s, item);
+    char *y = p->y + (size_t)(p->channel_begin * pixels_of(g) + p->pixel_begin) * item;
+    hki_product_windows windows = {.x = padded,
+                                   .elements = (room - padded) / (int64_t)item,
+                                   .terms = terms,
+                                   .first = p->pixel_begin % g->out_width,
+                                   .width = g->out_width,
+                                   .row = g->stride_height * s.parts * s.part};
+    const hki_product product = {.f64 = f64,
+                                 .adds = p->bias != NULL,
+                                 .m = p->channel_end - p->channel_begin,
+                                 .n = p->pixel_end - p->pixel_begin,
+                                 .k = window_elements(g),
+                                 .a = p->weight +
+                                      (size_t)(p->channel_begin * window_elements(g)) * item,
+                                 .lda = window_elements(g),
+                                 .windows = &windows,
+                                 .c = y,
+                                 .ldc = pixels_of(g)};
+    if (windows.row == windows.width) /* rows of windows of one element: all lie side by side */
+        windows.width = pixels_of(g);
+    terms_fill(g, &s, terms);
+    if (s.in_place) {
+        windows.x = p->x + (size_t)(s.top * g->in_width) * item;
+        windows.elements = g->in_channels * g->in_height * g->in_width - s.top * g->in_width;
+    } else if (f64) {
+        fill_f64(g, &s, (const double *)(const void *)p->x, (double *)(void *)padded);
+    } else {
+        fill_f32(g, &s, (const float *)(const void *)p->x, (float *)(void *)padded);
+    }
+    if (p->bias && f64)
+        fill_bias_f64((const double *)(const void *)p->bias + p->channel_begin, product.m,
+                      product.n, product.ldc, (double *)(void *)y);
+    else if (p->bias)
+        fill_bias_f32((const float *)(const void *)p->bias + p->channel_begin, product.m, product.n,
+                      product.ldc, (float *)(void *)y);
+    hki_product_run(&product, room);
+}
+
+/* Parts [begin, end) of a sample. */
+static part part_make(const hki_conv2d_geometry *g, int64_t begin, int64_t end)
+{
+    if (is_cut_by_pixels(g))
+        return (part){.channel_end = g->out_channels,
+                      .pixel_begin = begin * PART_PIXELS,
+                      .pixel_end = hki_min(end * PART_PIXELS, pixels_of(g))};
+    return (part){.channel_begin = hki_conv2d_part_begin(g->out_channels, PART_CHANNELS, begin),
+                  .channel_end = hki_conv2d_part_begin(g->out_channels, PART_CHANNELS, end),
+                  .pixel_end = pixels_of(g)};
+}
+
+void hki_conv2d_columns(const hki_conv2d_geometry *g, bool f64, const void *x, const void *weight,
+                        const void *bias, void *y, int64_t begin, int64_t end, void *scratch)
+{
+    const size_t item = f64 ? sizeof(double) : sizeof(float);
+    const int64_t parts = parts_of(g);
+    for (int64_t u = begin, count; u < end; u += count) {
+        const int64_t n = u / parts, from = u % parts;
+        count = hki_min(end - u, parts - from);
+        part p = part_make(g, from, from + count);
+        p.x = (const char *)x + (size_t)(n * g->in_channels * g->in_height * g->in_width) * item;
+        p.y = (char *)y + (size_t)(n * g->out_channels * pixels_of(g)) * item;
+        p.weight = weight;
+        p.bias = bias;
+        run_part(g, f64, &p, scratch);
+    }
+}

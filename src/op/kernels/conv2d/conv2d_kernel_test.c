@@ -2,6 +2,7 @@
 #include "op/kernels/conv2d/conv2d_kernel.h"
 
 #include "base/sanitizer.h"
+#include "op/kernels/conv2d/conv2d_columns.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -157,6 +158,11 @@ static void untouched(const char *label, const char *pass, const void *got, size
     }
 }
 
+static int64_t ws_count(const hki_conv2d_geometry *g)
+{
+    return g->out_channels * g->in_channels * g->kernel_height * g->kernel_width;
+}
+
 /* Samples [begin, end) of random arrays, and what comes of them: the same for each method and dtype. */
 typedef struct example {
     const char *label;
@@ -267,6 +273,71 @@ static void check(const example *e, hki_conv2d_method method, bool f64)
         free(all[i]);
 }
 
+/* Units of conv2d_columns.h, at once and one by one. */
+static void check_columns(const example *e, bool f64)
+{
+    hki_conv2d_geometry g = e->geometry;
+    g.method = HKI_CONV2D_COLUMNS;
+    const int64_t units = hki_conv2d_columns_units(&g), parts = units / g.samples;
+    const int64_t ys = g.out_channels * g.out_height * g.out_width, yn = g.samples * ys;
+    const size_t size = f64 ? 8 : 4, all = hki_conv2d_columns_scratch_bytes(&g, f64, units),
+                 one = hki_conv2d_columns_scratch_bytes(&g, f64, 1);
+    void *x = convert(e->x, g.samples * g.in_channels * g.in_height * g.in_width, f64);
+    void *w = convert(e->w, ws_count(&g), f64), *b = convert(e->b, g.out_channels, f64);
+    void *y = allocate((size_t)yn * size), *y2 = allocate((size_t)yn * size);
+    void *scratch = allocate(all), *less = allocate(one);
+    if (!hki_conv2d_columns_fit(&g, f64)) {
+        printf("FAIL %s columns: does not fit\n", e->label);
+        failures++;
+    }
+    hki_conv2d_columns(&g, f64, x, w, b, y, e->begin * parts, e->end * parts, scratch);
+    for (int64_t u = e->begin * parts; u < e->end * parts; u++)
+        hki_conv2d_columns(&g, f64, x, w, b, y2, u, u + 1, less);
+    untouched(e->label, "columns, scratch", scratch, all, all + 64);
+    untouched(e->label, "columns, less scratch", less, one, one + 64);
+    compare(e->label, "columns", y, e->want.y, e->want.scale_y, e->begin * ys, e->end * ys, f64);
+    untouched(e->label, "columns", y, 0, (size_t)(e->begin * ys) * size);
+    untouched(e->label, "columns", y, (size_t)(e->end * ys) * size, (size_t)yn * size);
+    if (memcmp(y, y2, (size_t)yn * size) != 0) {
+        printf("FAIL %s columns: the cut into units changed the values\n", e->label);
+        failures++;
+    }
+    void *const arrays[] = {x, w, b, y, y2, scratch, less};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        free(arrays[i]);
+}
+
+/* Each is on a side of what decides how columns are cut and copied. */
+static void check_columns_alone(void)
+{
+    static const struct {
+        const char *label;
+        int64_t a[13];
+    } cases[] = {
+        {"units of pixels", {1, 5, 30, 31, 70, 3, 3, 1, 1, 1, 1, 1, 1}},
+        {"units of pixels, in place", {2, 3, 25, 26, 7, 3, 3, 1, 1, 0, 0, 1, 1}},
+        {"units of pixels, stride", {1, 3, 49, 60, 6, 5, 4, 2, 3, 2, 1, 1, 1}},
+        {"units of channels", {1, 9, 12, 12, 150, 3, 3, 1, 1, 1, 1, 1, 1}},
+        {"more terms than at a time", {1, 130, 7, 6, 66, 3, 3, 1, 1, 1, 1, 1, 1}},
+        {"rows that are spread", {1, 256, 9, 9, 13, 1, 1, 1, 1, 0, 0, 1, 1}},
+        {"one element", {3, 33, 24, 24, 40, 1, 1, 1, 1, 0, 0, 1, 1}},
+        {"one element, stride", {1, 17, 13, 12, 65, 1, 1, 2, 3, 0, 0, 1, 1}},
+        {"one element, padding", {1, 8, 5, 6, 9, 1, 1, 1, 1, 1, 2, 1, 1}},
+        {"one column", {1, 4, 40, 3, 5, 3, 3, 1, 1, 0, 0, 1, 1}},
+        {"window of padding", {2, 3, 2, 2, 4, 3, 3, 4, 4, 7, 6, 1, 1}},
+        {"dilation over stride", {1, 6, 23, 22, 10, 3, 3, 2, 3, 4, 5, 2, 4}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const int64_t *a = cases[i].a;
+        const hki_conv2d_geometry g = geometry_make(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7],
+                                                    a[8], a[9], a[10], a[11], a[12]);
+        example e = example_make(cases[i].label, &g, 0, g.samples);
+        check_columns(&e, false);
+        check_columns(&e, true);
+        example_drop(&e);
+    }
+}
+
 static int64_t random_between(int64_t lo, int64_t hi)
 {
     return lo + (int64_t)((random_get() + 0.5) * (double)(hi - lo + 1));
@@ -345,8 +416,10 @@ int main(void)
         int64_t begin = random_between(0, g.samples - 1);
         example e = example_make(label, &g, begin, random_between(begin + 1, g.samples));
         check(&e, (hki_conv2d_method)(i / 2 % HKI_CONV2D_COLUMNS), i % 2);
+        check_columns(&e, i % 2);
         example_drop(&e);
     }
+    check_columns_alone();
     if (failures)
         printf("%d failures\n", failures);
     return failures != 0;

@@ -9,7 +9,13 @@
 
 /* Sums in the order of k are cut, and go on from c, so that a panel of b stays in the second cache while it meets the rows
    of a. */
-enum { PANEL_BYTES = 64 << 10, A_BYTES = 192 << 10, B_BYTES = 512 << 10, BAD_DISTANCE = 1024 };
+enum {
+    PANEL_BYTES = 64 << 10,
+    A_BYTES = 192 << 10,
+    B_BYTES = 512 << 10,
+    BAD_DISTANCE = 1024,
+    FEW_COLUMNS = 64
+};
 /* Samples: so many that sums which wait for the next ones are a small part of what is looked at. */
 enum { DEPTH_SAMPLES = 512 };
 _Static_assert(DEPTH_SAMPLES % HKI_SUM_RUN == 0, "whole runs");
@@ -28,8 +34,8 @@ static int64_t item_bytes(const hki_product *product)
 /* Rows that begin at such distances share a few places of the first cache. */
 static bool copies_a(const hki_product *product)
 {
-    return product->trans_a ||
-           (product->m > 1 && product->lda * item_bytes(product) % BAD_DISTANCE == 0);
+    return product->trans_a || (product->m > 1 && product->n > FEW_COLUMNS &&
+                                product->lda * item_bytes(product) % BAD_DISTANCE == 0);
 }
 
 /* The sizes. A copy of a is tiles of [k][row of the tile], of a transposed one, else rows an odd number of lines apart. */
@@ -70,8 +76,11 @@ static places places_of(const hki_product_call *call)
     places at = {0};
     if (copies_a(product))
         at.a = hki_round_up_bytes((size_t)(call->rows * call->a_row) * item + line, line);
-    at.b = hki_round_up_bytes(
-        (size_t)(hki_round_up(call->columns, kernels->lanes) * call->depth) * item, line);
+    /* windows are copied by vectors, of which the last one may reach past the end */
+    at.b = hki_round_up_bytes((size_t)(hki_round_up(call->columns, kernels->lanes) * call->depth) *
+                                      item +
+                                  (product->windows ? line : 0),
+                              line);
     at.pairs = hki_round_up_bytes((size_t)runs, line);
     at.stack = runs ? (size_t)(tiles * kernels->rows * panel * hki_sum_live(runs)) * item : 0;
     return at;
@@ -98,7 +107,8 @@ void hki_product_run(const hki_product *product, void *scratch)
     const places bytes = places_of(&call);
     char *at = scratch;
     if (product->k == 0) {
-        clear(product);
+        if (!product->adds)
+            clear(product);
         return;
     }
     call.a = bytes.a ? at : NULL;

@@ -6,6 +6,8 @@
    out, each has the same results. With `by_samples`, k counts samples, and the sum goes by base/sum_tree.h: a run is
    multiplied and added up in the order of k, runs are added in pairs. Else the sum goes on in the order of k.
 
+   b may also be the windows of an image, which then lie nowhere as a matrix: hki_product_windows.
+
    Every function is reentrant and allocates nothing. */
 #ifndef HOCKET_OP_KERNELS_PRODUCT_KERNEL_H
 #define HOCKET_OP_KERNELS_PRODUCT_KERNEL_H
@@ -14,9 +16,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Item (l, j) of b is x[terms[l] + (first + j) / width * row + (first + j) % width]. Of the `elements` at x nothing is read
+   but items and their next neighbours. Terms ascend, or a vector that begins at an item is within x, whichever it is. */
+typedef struct hki_product_windows {
+    const void *x;
+    int64_t elements;
+    const int32_t *terms;
+    int64_t first, width, row; /* first < width <= row */
+} hki_product_windows;
+
 typedef struct hki_product {
     bool f64, trans_a, trans_b, by_samples;
+    bool adds;       /* c += op(a) op(b), each sum going on from what is there; not by_samples */
     int64_t m, n, k; /* m and n: 1 and more; k: 0 and more */
+    const hki_product_windows *windows; /* NULL, or in b's place: trans_b is false */
     const void *a, *b;
     void *c;
     int64_t lda, ldb, ldc;

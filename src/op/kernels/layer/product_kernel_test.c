@@ -165,8 +165,85 @@ static void check_empty(void)
     CHECK(c[0] == 0 && c[1] == 0 && c[2] == 3 && c[3] == 0 && c[4] == 0 && c[5] == 6);
 }
 
+/* Windows have the bytes of the matrix that they are. Rows of x are `row` apart; the last item is the last element of x. */
+static void check_windows(bool f64, int64_t m, int64_t n, int64_t k, int64_t first, int64_t width)
+{
+    const size_t item = f64 ? 8 : 4;
+    const int64_t row = width + random_between(0, 3);
+    const int64_t last = (first + n - 1) / width * row + (first + n - 1) % width;
+    buffer terms = buffer_make((size_t)k * sizeof(int32_t)),
+           b = buffer_make((size_t)(n * k) * item);
+    int32_t *const term = (int32_t *)(void *)terms.data;
+    for (int64_t l = 0; l < k; l++)
+        term[l] = l ? term[l - 1] + (int32_t)random_between(1, 5) : 0;
+    const int64_t elements = term[k - 1] + last + 1;
+    buffer x = matrix(f64, 1, elements, elements), a = matrix(f64, m, k, k);
+    for (int64_t l = 0; l < k; l++)
+        for (int64_t j = 0; j < n; j++) {
+            const int64_t at = term[l] + (first + j) / width * row + (first + j) % width;
+            memcpy(b.data + (size_t)(l * n + j) * item, x.data + (size_t)at * item, item);
+        }
+    const hki_product_windows windows = {x.data, elements, term, first, width, row};
+    buffer c[2];
+    for (int i = 0; i < 2; i++) {
+        c[i] = buffer_make((size_t)(m * n) * item);
+        multiply(&(hki_product){.f64 = f64,
+                                .m = m,
+                                .n = n,
+                                .k = k,
+                                .windows = i ? &windows : NULL,
+                                .a = a.data,
+                                .b = b.data,
+                                .c = c[i].data,
+                                .lda = k,
+                                .ldb = n,
+                                .ldc = n});
+    }
+    CHECK(!memcmp(c[0].data, c[1].data, (size_t)(m * n) * item));
+    buffer *const all[] = {&terms, &b, &x, &a, &c[0], &c[1]};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        buffer_drop(all[i]);
+}
+
+/* Two parts of the sums, the second one added, are the sums. */
+static void check_adds(bool f64, int64_t m, int64_t n, int64_t k, int64_t part)
+{
+    const size_t item = f64 ? 8 : 4;
+    buffer a = matrix(f64, m, k, k), b = matrix(f64, k, n, n);
+    buffer whole = buffer_make((size_t)(m * n) * item), sum = buffer_make((size_t)(m * n) * item);
+    hki_product p = {.f64 = f64, .m = m, .n = n, .k = k, .lda = k, .ldb = n, .ldc = n};
+    p.a = a.data;
+    p.b = b.data;
+    p.c = whole.data;
+    multiply(&p);
+    p.c = sum.data;
+    p.k = part;
+    multiply(&p);
+    p.adds = true;
+    p.a = moved(&p, p.a, part);
+    p.b = moved(&p, p.b, part * n);
+    p.k = k - part;
+    multiply(&p);
+    p.k = 0;
+    multiply(&p);
+    CHECK(!memcmp(whole.data, sum.data, (size_t)(m * n) * item));
+    buffer *const all[] = {&a, &b, &whole, &sum};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        buffer_drop(all[i]);
+}
+
 static int run(void)
 {
+    for (int f64 = 0; f64 < 2; f64++) {
+        check_adds(f64, 7, 37, 60, 21);
+        check_adds(f64, 70, 5, 1200, 1);
+        check_windows(f64, 1, 1, 1, 0, 1);
+        check_windows(f64, 7, 90, 40, 0, 90);
+        check_windows(f64, 13, 33, 1100, 5, 6);
+        for (int64_t width = 1; width < 20; width++)
+            check_windows(f64, random_between(1, 20), random_between(1, 70), random_between(1, 50),
+                          random_between(0, width - 1), width);
+    }
     for (int way = 0; way < 16; way++) {
         check_way(way, 1, 1, 1, 0);
         check_way(way, 37, 35, 70, 0);

@@ -88,6 +88,92 @@ static const LANES_FN(tree_tile_fn)
     LANES_FN(tree_tile_table)[LAYER_ROWS + 1][HKI_LAYER_PANEL_VECTORS] = {LAYER_TILES(TILE_ENTRY)};
 #undef TILE_ENTRY
 
+/* Vectors of a panel that lie side by side in the image: what one holds too much the next one overwrites, or belongs to
+   columns that there are not. */
+typedef struct LANES_FN(window_vectors) {
+    int64_t count, vectors; /* vectors: of the panel */
+    int64_t lane[HKI_LAYER_PANEL_VECTORS * L], at[HKI_LAYER_PANEL_VECTORS * L];
+    int64_t used[HKI_LAYER_PANEL_VECTORS * L]; /* elements */
+    bool fill;                                 /* there are columns too few */
+} LANES_FN(window_vectors);
+
+static void LANES_FN(find_windows)(const hki_product_windows *w, int64_t j, int64_t columns,
+                                   int64_t vectors, LANES_FN(window_vectors) * found)
+{
+    found->count = 0;
+    found->vectors = vectors;
+    found->fill = columns < vectors * L;
+    for (int64_t lane = 0, used; lane < columns; lane += used) {
+        const int64_t place = w->first + j + lane, column = place % w->width;
+        used = hki_min(hki_min(columns - lane, w->width - column), L);
+        found->lane[found->count] = lane;
+        found->at[found->count] = place / w->width * w->row + column;
+        found->used[found->count++] = used;
+    }
+}
+
+/* So many sums of `count` vectors. */
+LANES_INLINE void LANES_FN(copy_windows_body)(const LANES_FN(window_vectors) * given,
+                                              const int64_t count, const T *x, const int32_t *terms,
+                                              int64_t sums, T *to)
+{
+    const LANES_FN(window_vectors) own = *given;
+    const int64_t step = own.vectors * L;
+    for (int64_t k = 0; k < sums; k++, to += step) {
+        const T *from = x + terms[k];
+        if (own.fill) {
+            *(V *)to = (V){0};
+            *(V *)(to + step - L) = (V){0};
+        }
+        UNROLL for (int64_t i = 0; i < count; i++) * (VU *)(to + own.lane[i]) =
+            *(const VU *)(from + own.at[i]);
+    }
+}
+
+LANES_TARGET static void LANES_FN(copy_windows)(const LANES_FN(window_vectors) * found, const T *x,
+                                                const int32_t *terms, int64_t sums, T *to)
+{
+    switch (found->count) {
+#define CASE(count)                                                                                \
+    case count:                                                                                    \
+        LANES_FN(copy_windows_body)(found, count, x, terms, sums, to);                             \
+        break;
+        CASE(1)
+        CASE(2)
+        CASE(3)
+        CASE(4)
+#undef CASE
+    default:
+        LANES_FN(copy_windows_body)(found, found->count, x, terms, sums, to);
+    }
+}
+
+/* Element by element, where vectors would reach past the end. */
+static void LANES_FN(copy_last_windows)(const LANES_FN(window_vectors) * found, const T *x,
+                                        const int32_t *terms, int64_t sums, T *to)
+{
+    for (int64_t k = 0; k < sums; k++, to += found->vectors * L) {
+        memset(to, 0, (size_t)(found->vectors * L) * sizeof(T));
+        for (int64_t i = 0; i < found->count; i++)
+            memcpy(to + found->lane[i], x + terms[k] + found->at[i],
+                   (size_t)found->used[i] * sizeof(T));
+    }
+}
+
+static void LANES_FN(pack_windows)(const hki_product_windows *w, int64_t j, int64_t columns,
+                                   int64_t vectors, int64_t k0, int64_t k1, T *to)
+{
+    LANES_FN(window_vectors) found;
+    const T *x = w->x;
+    LANES_FN(find_windows)(w, j, columns, vectors, &found);
+    int64_t safe = k1;
+    while (safe > k0 && w->elements - w->terms[safe - 1] - found.at[found.count - 1] < L)
+        safe--;
+    LANES_FN(copy_windows)(&found, x, w->terms + k0, safe - k0, to);
+    LANES_FN(copy_last_windows)
+    (&found, x, w->terms + safe, k1 - safe, to + (safe - k0) * vectors * L);
+}
+
 /* Columns [j0, j1) of sums [k0, k1) of b, as panels. */
 LANES_TARGET static void LANES_FN(product_pack_b)(const hki_product *p, int64_t j0, int64_t j1,
                                                   int64_t k0, int64_t k1, T *to)
@@ -96,7 +182,9 @@ LANES_TARGET static void LANES_FN(product_pack_b)(const hki_product *p, int64_t 
     for (int64_t j = j0, vectors; j < j1; j += vectors * L) {
         vectors = LANES_FN(panel_vectors)(j1, j);
         const int64_t columns = hki_min(j1 - j, vectors * L);
-        if (!p->trans_b)
+        if (p->windows)
+            LANES_FN(pack_windows)(p->windows, j, columns, vectors, k0, k1, to);
+        else if (!p->trans_b)
             LANES_FN(copy_columns)
         (b + k0 * p->ldb + j, p->ldb, k1 - k0, columns, vectors, to);
         else for (int64_t v = 0; v < vectors; v++)
@@ -152,7 +240,7 @@ static void LANES_FN(product_sweep)(const hki_product_call *call, const LANES_FN
                       .y_row = p->ldc,
                       .panel = call->b,
                       .inputs = depth,
-                      .continues = b->k0 > 0}};
+                      .continues = b->k0 > 0 || p->adds}};
     LANES_FN(layer_tile) *tile = &tree.plain;
     for (int64_t j = b->j0, vectors; j < b->j1; j += vectors * L) {
         vectors = LANES_FN(panel_vectors)(b->j1, j);
