@@ -4,6 +4,7 @@
 #include "op/kernels/elementwise/elementwise.h"
 #include "op/operators/copy.h"
 #include "op/operators/fill.h"
+#include "op/operators/indexed_gather.h"
 #include "op/operators/indexed_walk.h"
 #include "op/operators/line.h"
 #include "op/operators/reshape.h"
@@ -112,7 +113,9 @@ static double walk_ns(const hki_call *call, int updates)
     const int64_t run = hki_indexed_run(
         indices->shape.ndim, indices->shape.dims, axis_of(call->options, x->shape.ndim),
         indices->strides, x->strides, updates ? call->inputs[updates]->strides : NULL, &outer);
-    return (double)indices->size * (0.1 * (double)hk_dtype_bytes(x->dtype) + (run > 1 ? 0 : 4)) +
+    return (double)indices->size * (0.1 * (double)hk_dtype_bytes(x->dtype) + (run > 1   ? 0
+                                                                              : updates ? 4
+                                                                                        : 1.5)) +
            (run > 1 ? (double)indices->size / (double)run * 10 : 0);
 }
 
@@ -130,6 +133,10 @@ static void take_along_kernel(const hki_kernel_call *call, int64_t piece, int64_
     hki_indexed_walk walk;
     hki_indexed_walk_init(&walk, &call->in[1], x, NULL, axis_of(call->options, x->ndim), begin);
     int64_t skip = walk.run ? begin % walk.run : 0; /* of a run that begins in another piece */
+    if (walk.run == 1) {
+        hki_indexed_gather(call, piece, walk.axis, begin, end);
+        return;
+    }
     for (int64_t i = begin, count; i < end; i += count, skip = 0) {
         int64_t from;
         if (!hki_indexed_walk_find(&walk, call, piece, &from))

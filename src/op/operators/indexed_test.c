@@ -108,11 +108,43 @@ static void test_integers(hk_device device)
     CHECK(values[0] == 2 * big[0] + 7 && values[1] == 7);
 }
 
+/* Rows longer than what is found at once, and shorter; of each axis; and one number that is out of range, far behind. */
+static void test_along(hk_device device)
+{
+    enum { ROWS = 5, COLUMNS = 300, TAKEN = ROWS * COLUMNS };
+    static int32_t numbers[TAKEN];
+    static int16_t taken[TAKEN];
+    HK_SCOPE;
+    int64_t wrong = 0;
+    hk_array *x = hk_reshape(hk_arange(0, TAKEN, 1, HK_I16, device), hk_shape(ROWS, COLUMNS));
+    for (int axis = 0; axis < 2; axis++)
+        for (int transposed = 0; transposed < 2; transposed++) {
+            const int size = axis ? COLUMNS : ROWS;
+            for (int i = 0; i < TAKEN; i++)
+                numbers[i] = i * 7919 % size - (i % 3 ? 0 : size);
+            hk_array *indices = hk_from_host(numbers, hk_shape(ROWS, COLUMNS), HK_I32, device);
+            hk_array *y = transposed ? hk_transpose(hk_take_along_axis(
+                                           hk_transpose(x), hk_transpose(indices), 1 - axis))
+                                     : hk_take_along_axis(x, indices, axis);
+            CHECK(hk_ok(hk_to_host(y, taken, sizeof taken)));
+            for (int i = 0; i < TAKEN; i++) {
+                const int at = (numbers[i] + size) % size, row = i / COLUMNS, column = i % COLUMNS;
+                wrong += taken[i] != (axis ? row * COLUMNS + at : at * COLUMNS + column);
+            }
+        }
+    CHECK_EQ_I64(wrong, 0);
+    numbers[2 * COLUMNS + 131] = COLUMNS;
+    hk_array *bad = hk_from_host(numbers, hk_shape(ROWS, COLUMNS), HK_I32, device);
+    CHECK(fails_with(hk_take_along_axis(x, bad, 1), HK_OUT_OF_RANGE, "indices[731] is 300"));
+    hk_failures_clear();
+}
+
 int main(void)
 {
     hk_device device = hk_device_default();
     test_range(device);
     test_rows(device);
+    test_along(device);
     test_halves(device);
     test_integers(device);
     return check_result();

@@ -4,6 +4,7 @@
 #include "op/operator_fixture.h"
 
 #include <math.h>
+#include <string.h>
 
 static hk_device device;
 
@@ -209,6 +210,64 @@ static void test_ties(void)
         CHECK(got[i] == expected[i]);
 }
 
+/* 16 numbers in pairs of those that are half of all apart. */
+static float sixteen(const float *x)
+{
+    float lane[16];
+    memcpy(lane, x, sizeof lane);
+    for (int half = 8; half > 0; half /= 2)
+        for (int l = 0; l < half; l++)
+            lane[l] += lane[l + half];
+    return lane[0];
+}
+
+/* base/sum_tree.h, of numbers. */
+static float tree(const float *x, int64_t runs)
+{
+    const int64_t half = runs - runs / 2;
+    return runs == 1 ? sixteen(x) : tree(x, half) + tree(x + 16 * half, runs / 2);
+}
+
+/* Sums of any number of runs have the tree's bytes, on each instruction set: the references are not vectors. */
+static void test_tree(void)
+{
+    enum { MOST = 600 };
+    static float x[16 * MOST];
+    int64_t wrong = 0;
+    for (int i = 0; i < 16 * MOST; i++)
+        x[i] = sinf((float)i) * (float)(1 << i % 13);
+    for (int64_t runs = 1; runs <= MOST; runs++) {
+        HK_SCOPE;
+        const double sum = hk_item(hk_sum(array(x, hk_shape(16 * runs), HK_F32), NULL), NULL);
+        wrong += sum != (double)tree(x, runs);
+    }
+    CHECK_EQ_I64(wrong, 0);
+}
+
+/* Columns of any number, with rows of any, are sums in double that are rounded once: up to 16 rows. */
+static void test_columns(void)
+{
+    enum { ROWS = 16, MOST = 40 };
+    static float x[ROWS * MOST], y[MOST];
+    int64_t wrong = 0;
+    for (int i = 0; i < ROWS * MOST; i++)
+        x[i] = sinf((float)i) * (float)(1 << i % 13);
+    for (int rows = 1; rows <= ROWS; rows++)
+        for (int columns = 1; columns <= MOST; columns++) {
+            HK_SCOPE;
+            const hk_sum_options down = axes(0);
+            hk_array *sum = hk_sum(array(x, hk_shape(rows, columns), HK_F32), &down);
+            CHECK(hk_ok(hk_to_host(sum, y, (size_t)columns * sizeof *y)));
+            for (int j = 0; j < columns; j++) {
+                double exact = 0;
+                for (int i = 0; i < rows; i++)
+                    exact += (double)x[i * columns + j];
+                wrong += y[j] != (float)exact;
+            }
+        }
+    CHECK_EQ_I64(wrong, 0);
+}
+
 static void test_refusals(void)
 {
     HK_SCOPE;
@@ -318,6 +377,8 @@ int main(void)
     test_halves();
     test_special();
     test_ties();
+    test_tree();
+    test_columns();
     test_refusals();
     return check_result();
 }

@@ -148,81 +148,43 @@ void hki_reduce_words(hki_reduce_kind kind, hk_dtype dtype, const hki_reduce_geo
         words);
 }
 
-/* Eight columns at a time stay in registers for all rows. */
-#define DENSE_ROWS(T, name)                                                                        \
-    static void rows_dense_##name(const T *x, int64_t rows, int64_t row_stride, int64_t columns,   \
-                                  hki_reduce_word *words)                                          \
-    {                                                                                              \
-        for (int64_t j = 0; j < columns; j += 8) {                                                 \
-            const int64_t count = hki_min(8, columns - j);                                         \
-            double sums[8] = {0};                                                                  \
-            for (int64_t i = 0; count == 8 && i < rows; i++)                                       \
-                for (int lane = 0; lane < 8; lane++)                                               \
-                    sums[lane] += (double)x[i * row_stride + j + lane];                            \
-            for (int64_t i = 0; count < 8 && i < rows; i++)                                        \
-                for (int64_t lane = 0; lane < count; lane++)                                       \
-                    sums[lane] += (double)x[i * row_stride + j + lane];                            \
-            for (int64_t lane = 0; lane < count; lane++)                                           \
-                words[j + lane].f = (double)(T)sums[lane];                                         \
-        }                                                                                          \
-    }
-
-DENSE_ROWS(float, f32)
-DENSE_ROWS(double, f64)
+static const hki_reduce_dense *dense(void)
+{
+    return hki_kernel_isa_get() != HKI_ISA_PORTABLE && hki_reduce_dense_avx2.add[0]
+               ? &hki_reduce_dense_avx2
+               : &hki_reduce_dense_portable;
+}
 
 void hki_reduce_dense_rows(hk_dtype dtype, const void *x, int64_t rows, int64_t row_stride,
                            int64_t columns, hki_reduce_word *words)
 {
-    if (dtype == HK_F32)
-        rows_dense_f32(x, rows, row_stride, columns, words);
-    else
-        rows_dense_f64(x, rows, row_stride, columns, words);
+    dense()->rows[dtype == HK_F64](x, rows, row_stride, columns, words);
 }
 
-/* sixteen: a run of samples that are numbers, in vectors without a loop. */
-#define DENSE(T, name, dtype)                                                                      \
-    static double sixteen_##name(const T *x)                                                       \
-    {                                                                                              \
-        double lane[8];                                                                            \
-        for (int l = 0; l < 8; l++)                                                                \
-            lane[l] = (double)x[l] + (double)x[l + 8];                                             \
-        for (int half = 4; half > 0; half /= 2)                                                    \
-            for (int l = 0; l < half; l++)                                                         \
-                lane[l] += lane[l + half];                                                         \
-        return lane[0];                                                                            \
-    }                                                                                              \
-    static T tree_##name(const T *sums, int64_t runs)                                              \
-    {                                                                                              \
-        const int64_t half = hki_sum_half(runs);                                                   \
-        if (runs <= 3)                                                                             \
-            return runs == 1   ? sums[0]                                                           \
-                   : runs == 2 ? sums[0] + sums[1]                                                 \
-                               : sums[0] + sums[1] + sums[2];                                      \
-        return tree_##name(sums, half) + tree_##name(sums + half, runs / 2);                       \
-    }                                                                                              \
-    static T dense_##name(const char *x, int64_t count, int64_t step, int64_t runs)                \
-    {                                                                                              \
-        T sums[HKI_REDUCE_RUNS];                                                                   \
-        for (int64_t i = 0; count == 16 && i < runs; i++)                                          \
-            sums[i] = (T)sixteen_##name((const T *)(const void *)(x + i * step));                  \
-        for (int64_t i = 0; count != 16 && i < runs; i++)                                          \
-            sums[i] = (T)loops_of(HKI_REDUCE_SUM, dtype)->run(x + i * step, count, 1).f;           \
-        if (runs & (runs - 1))                                                                     \
-            return tree_##name(sums, runs);                                                        \
-        for (; runs > 1; runs /= 2)                                                                \
-            for (int64_t i = 0; i < runs / 2; i++)                                                 \
-                sums[i] = sums[2 * i] + sums[2 * i + 1];                                           \
-        return sums[0];                                                                            \
-    }
-
-DENSE(float, f32, HK_F32)
-DENSE(double, f64, HK_F64)
+void hki_reduce_dense_add(hk_dtype dtype, int64_t count, hki_reduce_word *restrict to,
+                          const hki_reduce_word *restrict from)
+{
+    dense()->add[dtype == HK_F64](count, to, from);
+}
 
 double hki_reduce_dense_sum(hk_dtype dtype, const void *x, int64_t count, int64_t step,
                             int64_t runs)
 {
-    return dtype == HK_F32 ? (double)dense_f32(x, count, step, runs)
-                           : dense_f64(x, count, step, runs);
+    union {
+        float f32[HKI_REDUCE_RUNS];
+        double f64[HKI_REDUCE_RUNS];
+    } sums;
+    if (count == HKI_SUM_RUN)
+        dense()->runs[dtype == HK_F64](x, step, runs, &sums);
+    for (int64_t i = 0; count != HKI_SUM_RUN && i < runs; i++) {
+        const void *from = (const char *)x + i * step;
+        const double sum = loops_of(HKI_REDUCE_SUM, dtype)->run(from, count, 1).f;
+        if (dtype == HK_F64)
+            sums.f64[i] = sum;
+        else
+            sums.f32[i] = (float)sum;
+    }
+    return dense()->tree[dtype == HK_F64](&sums, runs);
 }
 
 void hki_reduce_join(hki_reduce_kind kind, hk_dtype dtype, hki_reduce_word *words,

@@ -11,7 +11,7 @@
 
 #include "op/op.h"
 
-enum { HKI_REDUCE_BLOCK = 1024, HKI_REDUCE_TILE = 256, HKI_REDUCE_RUNS = 32 };
+enum { HKI_REDUCE_BLOCK = 1024, HKI_REDUCE_TILE = 256, HKI_REDUCE_RUNS = 256 };
 
 typedef union hki_reduce_word {
     double f;
@@ -66,6 +66,10 @@ double hki_reduce_dense_sum(hk_dtype dtype, const void *x, int64_t count, int64_
 /* Sums of the columns of so many rows of float32 or float64, of which the elements lie side by side, rounded to the dtype. */
 void hki_reduce_dense_rows(hk_dtype dtype, const void *x, int64_t rows, int64_t row_stride,
                            int64_t columns, hki_reduce_word *words);
+
+/* Adds words of sums, rounded to float32 or float64. */
+void hki_reduce_dense_add(hk_dtype dtype, int64_t count, hki_reduce_word *restrict to,
+                          const hki_reduce_word *restrict from);
 
 /* words[i] joined with more[i]. */
 void hki_reduce_join(hki_reduce_kind kind, hk_dtype dtype, hki_reduce_word *words,

@@ -10,9 +10,10 @@
 #include "op/kernels/reduce/reduce_kernel.h"
 
 #include <math.h>
+#include <string.h>
 
-/* Reduces `count` elements, in lanes that are joined in a fixed order: compilers make vectors of them, of
- * 8 where they add and of 32 where they compare. */
+/* Reduces `count` elements, in lanes that are joined in a fixed order, of which compilers make
+ * vectors. */
 typedef hki_reduce_word (*hki_reduce_run_fn)(const void *x, int64_t count, int64_t stride);
 /* words[j] joins the elements of column j of `rows` rows. */
 typedef void (*hki_reduce_rows_fn)(const void *x, int64_t rows, int64_t row_stride, int64_t columns,
@@ -26,6 +27,19 @@ typedef struct hki_reduce_loops {
     hki_reduce_join_fn join;
     hki_reduce_word none;
 } hki_reduce_loops;
+
+/* Of float32 and float64, where elements lie side by side: see reduce_kernel.h. */
+typedef struct hki_reduce_dense {
+    /* Sums of runs of HKI_SUM_RUN elements, step bytes apart; their sum, which takes their place. Of the dtype. */
+    void (*runs[2])(const void *x, int64_t step, int64_t runs, void *sums);
+    double (*tree[2])(void *sums, int64_t runs);
+    void (*rows[2])(const void *x, int64_t rows, int64_t row_stride, int64_t columns,
+                    hki_reduce_word *words);
+    void (*add[2])(int64_t count, hki_reduce_word *restrict to,
+                   const hki_reduce_word *restrict from);
+} hki_reduce_dense;
+
+extern const hki_reduce_dense hki_reduce_dense_portable, hki_reduce_dense_avx2;
 
 /* By hki_reduce_kind. Empty where the compiler does not know the instruction set. */
 extern const hki_reduce_loops hki_reduce_portable[HKI_REDUCE_MIN + 1][HK_DTYPE_COUNT],

@@ -7,8 +7,13 @@
 #define LOOPS_HERE hki_reduce_avx2
 #include "op/kernels/reduce/reduce_loops.inc.c"
 
+#define DENSE_HERE hki_reduce_dense_avx2
+#define DENSE_WIDE
+#include "op/kernels/reduce/reduce_dense.inc.c"
+
 #include "op/kernels/avx2_end.inc.c"
 #else
 const hki_reduce_loops hki_reduce_avx2[HKI_REDUCE_MIN + 1]
                                       [HK_DTYPE_COUNT]; /* none: the portable ones serve */
+const hki_reduce_dense hki_reduce_dense_avx2;
 #endif

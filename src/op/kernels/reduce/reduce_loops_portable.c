@@ -3,3 +3,6 @@
 
 #define LOOPS_HERE hki_reduce_portable
 #include "op/kernels/reduce/reduce_loops.inc.c"
+
+#define DENSE_HERE hki_reduce_dense_portable
+#include "op/kernels/reduce/reduce_dense.inc.c"

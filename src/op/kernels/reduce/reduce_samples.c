@@ -38,14 +38,6 @@ static void round_words(hk_dtype dtype, hki_reduce_word *words, int64_t count)
         words[k].f = (double)(float)words[k].f;
 }
 
-static void add_words(hk_dtype dtype, int64_t count, hki_reduce_word *restrict to,
-                      const hki_reduce_word *restrict from)
-{
-    for (int64_t k = 0; k < count; k++)
-        to[k].f += from[k].f;
-    round_words(dtype, to, count);
-}
-
 static void run_words(const hki_reduce_samples *self, const char *x, int64_t kept_begin,
                       int64_t kept_end, int64_t run, hki_reduce_word *words)
 {
@@ -77,7 +69,7 @@ static void tree_words(const hki_reduce_samples *self, const char *x, int64_t ke
     }
     tree_words(self, x, kept_begin, kept_end, run, half, words);
     tree_words(self, x, kept_begin, kept_end, run + half, runs - half, right);
-    add_words(self->dtype, count, words, right);
+    hki_reduce_dense_add(self->dtype, count, words, right);
 }
 
 /* ---- elements of a run side by side ------------------------------------------------------------------------------- */
@@ -127,6 +119,6 @@ void hki_reduce_samples_join(const hki_sum_cut *cut, hk_dtype dtype, int64_t cou
     for (int64_t piece = 0; piece < cut->pieces; piece++) {
         parts[live++] = (hki_reduce_word *)(void *)((char *)words + (size_t)piece * step);
         for (int pairs = hki_sum_piece_pairs(cut, piece); pairs > 0; pairs--, live--)
-            add_words(dtype, count, parts[live - 2], parts[live - 1]);
+            hki_reduce_dense_add(dtype, count, parts[live - 2], parts[live - 1]);
     }
 }
