@@ -495,7 +495,7 @@ def maximum(x: ArrayLike, y: ArrayLike) -> Array:
 def mean(x: ArrayLike, /, axis: Axes = ..., *, keepdims: _b.bool = ...) -> Array:
     """Mean along axes, or of all."""
 def meshgrid(*arrays: Any, indexing: str = ...) -> list[Array]:
-    """Grids of coordinates: a list of views of one shape, read only."""
+    """Grids of coordinates: a tuple of views of one shape, read only."""
 def min(x: ArrayLike, /, axis: Axes = ..., *, keepdims: _b.bool = ...) -> Array:
     """Smallest element along axes, or of all; NaN where one is."""
 def minimum(x: ArrayLike, y: ArrayLike) -> Array:
