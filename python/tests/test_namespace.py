@@ -22,7 +22,7 @@ unique_all unique_counts unique_inverse unique_values argsort sort
 cumulative_prod cumulative_sum max mean min prod std sum var all any diff __array_namespace_info__
 bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128
 """.split()
-LINALG = """cholesky cross det diagonal eigh eigvalsh inv matmul matrix_norm matrix_power matrix_rank matrix_transpose outer pinv qr
+LINALG = """cholesky cross det diagonal eig eigh eigvals eigvalsh inv matmul matrix_norm matrix_power matrix_rank matrix_transpose outer pinv qr
 slogdet solve svd svdvals tensordot trace vecdot vector_norm""".split()
 FFT = "fft fftfreq fftn fftshift hfft ifft ifftn ifftshift ihfft irfft irfftn rfft rfftfreq rfftn".split()
 ARRAY = """dtype device mT ndim shape size T __abs__ __add__ __and__ __array_namespace__ __bool__ __complex__ __dlpack__ __dlpack_device__
@@ -37,6 +37,7 @@ def test_all_names_are_there():
     assert not [name for name in ARRAY if not hasattr(hk.Array, name)]
     assert not [sign for sign in SIGNS for way in "ri" if not hasattr(hk.Array, f"__{way}{sign}__")]
     assert not [name for name in FFT if not getattr(hk.fft, name).__doc__]
+    assert hk.__array_api_version__ == "2025.12"
     for version in (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"):
         assert hk.zeros(1).__array_namespace__(api_version=version) is hk
     with pytest.raises(ValueError):
