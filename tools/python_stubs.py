@@ -46,7 +46,7 @@ PARAMETERS = {
 ARRAYS = {"x", "x1", "x2", "y", "condition", "indices", "a", "b", "self", "other", "value", "fill_value"}
 RESULTS = {
     "allclose": "_b.bool", "array_equal": "_b.bool", "can_cast": "_b.bool", "isdtype": "_b.bool", "result_type": "DType", "wait": "None",
-    "broadcast_shapes": "tuple[int, ...]", "broadcast_arrays": "list[Array]", "meshgrid": "list[Array]", "split": "list[Array]",
+    "broadcast_shapes": "tuple[int, ...]", "broadcast_arrays": "tuple[Array, ...]", "meshgrid": "tuple[Array, ...]", "split": "list[Array]",
     "unstack": "tuple[Array, ...]", "nonzero": "tuple[Array, ...]", "topk": "tuple[Array, Array]", "unique_all": "Any",
     "unique_counts": "Any", "unique_inverse": "Any", "__array_namespace_info__": "Any", "devices": "list[Device]",
     "tolist": "Any", "item": "Any", "numpy": "np.ndarray", "__array__": "np.ndarray", "is_ready": "_b.bool", "fill": "None",

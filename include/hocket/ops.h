@@ -1233,6 +1233,18 @@ HK_API hk_array *hk_matrix_rank(hk_array *x, const hk_matrix_rank_options *optio
  * the results. Results: values, vectors. Not on GPUs yet. */
 HK_API void hk_eigh(hk_array *x, hk_array **values, hk_array **vectors);
 
+/* x vectors = vectors diag(values). Eigenvalues of square matrices (..., n, n), (..., n), and
+ * their vectors, the columns of (..., n, n), of length 1, whose largest element in size is real
+ * and positive. Both are complex, of the dtype's precision, and in no order. Computed as
+ * doubles. The gradient by vectors of equal values is not finite, and fails where the vectors
+ * are dependent. A NaN or an infinity fails the results. Results: values, vectors. Not on GPUs
+ * yet. */
+HK_API void hk_eig(hk_array *x, hk_array **values, hk_array **vectors);
+
+/* Eigenvalues of square matrices (..., n, n), complex, in no order: (..., n). Computed as
+ * doubles. A NaN or an infinity fails the result. Not on GPUs yet. */
+HK_API hk_array *hk_eigvals(hk_array *x);
+
 /* x = u diag(s) vh. Singular values s of matrices (..., m, n) in falling order, (..., k), k =
  * min(m, n), and their vectors, the columns of u (..., m, k) and the rows of vh (..., k, n). The
  * largest element in size of each column of u is positive. The gradient is not finite by vectors
@@ -2006,6 +2018,10 @@ HK_API hk_array *hk_matrix_rank_at(hk_source at, hk_array *x,
 #define hk_matrix_rank(...) hk_matrix_rank_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_eigh_at(hk_source at, hk_array *x, hk_array **values, hk_array **vectors);
 #define hk_eigh(...) hk_eigh_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_eig_at(hk_source at, hk_array *x, hk_array **values, hk_array **vectors);
+#define hk_eig(...) hk_eig_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_eigvals_at(hk_source at, hk_array *x);
+#define hk_eigvals(...) hk_eigvals_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_svd_at(hk_source at, hk_array *x, const hk_svd_options *options, hk_array **u,
                       hk_array **s, hk_array **vh);
 #define hk_svd(...) hk_svd_at(HK_SOURCE, __VA_ARGS__)

@@ -2885,6 +2885,29 @@ inline eigh_results eigh(const array &x, hk_source at = here()) noexcept
     return {array::take(results[0]), array::take(results[1])};
 }
 
+/* x vectors = vectors diag(values). Eigenvalues of square matrices (..., n, n), (..., n), and
+ * their vectors, the columns of (..., n, n), of length 1, whose largest element in size is real
+ * and positive. Both are complex, of the dtype's precision, and in no order. Computed as
+ * doubles. The gradient by vectors of equal values is not finite, and fails where the vectors
+ * are dependent. A NaN or an infinity fails the results. Results: values, vectors. Not on GPUs
+ * yet. */
+struct eig_results {
+    array values, vectors;
+};
+inline eig_results eig(const array &x, hk_source at = here()) noexcept
+{
+    hk_array *results[2];
+    hk_eig_at(at, x.get(), &results[0], &results[1]);
+    return {array::take(results[0]), array::take(results[1])};
+}
+
+/* Eigenvalues of square matrices (..., n, n), complex, in no order: (..., n). Computed as
+ * doubles. A NaN or an infinity fails the result. Not on GPUs yet. */
+inline array eigvals(const array &x, hk_source at = here()) noexcept
+{
+    return array::take(hk_eigvals_at(at, x.get()));
+}
+
 /* x = u diag(s) vh. Singular values s of matrices (..., m, n) in falling order, (..., k), k =
  * min(m, n), and their vectors, the columns of u (..., m, k) and the rows of vh (..., k, n). The
  * largest element in size of each column of u is positive. The gradient is not finite by vectors

@@ -31,4 +31,4 @@ from . import nn, optim, data, world  # noqa: E402
 from ._capture import capture  # noqa: E402
 
 __version__ = "0.1.0"
-__array_api_version__ = "2024.12"
+__array_api_version__ = "2025.12"

@@ -354,7 +354,7 @@ def bitwise_right_shift(x: ArrayLike, y: ArrayLike) -> Array:
     """Bits moved down by y places, filled with the sign: x over 2 ** y, rounded down. A negative y fails the result."""
 def bitwise_xor(x: ArrayLike, y: ArrayLike) -> Array:
     """Bits that are set in just one of them."""
-def broadcast_arrays(*arrays: Any) -> list[Array]:
+def broadcast_arrays(*arrays: Any) -> tuple[Array, ...]:
     """Views of one shape, to which all are stretched."""
 def broadcast_shapes(*shapes: Shape) -> tuple[int, ...]:
     """The shape that arrays of these shapes have together."""
@@ -494,8 +494,8 @@ def maximum(x: ArrayLike, y: ArrayLike) -> Array:
     """The larger one; NaN if either is. Where both are equal, each gets half of the gradient."""
 def mean(x: ArrayLike, /, axis: Axes = ..., *, keepdims: _b.bool = ...) -> Array:
     """Mean along axes, or of all."""
-def meshgrid(*arrays: Any, indexing: str = ...) -> list[Array]:
-    """Grids of coordinates: a list of views of one shape, read only."""
+def meshgrid(*arrays: Any, indexing: str = ...) -> tuple[Array, ...]:
+    """Grids of coordinates: a tuple of views of one shape, read only."""
 def min(x: ArrayLike, /, axis: Axes = ..., *, keepdims: _b.bool = ...) -> Array:
     """Smallest element along axes, or of all; NaN where one is."""
 def minimum(x: ArrayLike, y: ArrayLike) -> Array:

@@ -204,7 +204,7 @@ def triu(x, /, *, k=0):
 
 @_public
 def meshgrid(*arrays, indexing="xy"):
-    """Grids of coordinates: a list of views of one shape, read only."""
+    """Grids of coordinates: a tuple of views of one shape, read only."""
     if indexing not in ("xy", "ij"):
         raise ValueError(f"indexing is {indexing!r}, but may be 'xy' or 'ij'")
     order = list(range(len(arrays)))
@@ -216,4 +216,4 @@ def meshgrid(*arrays, indexing="xy"):
         shape = [1] * len(arrays)
         shape[order.index(i)] = x.size
         grids.append(_core._broadcast_to(_op["reshape"](x, shape), sizes))
-    return grids
+    return tuple(grids)

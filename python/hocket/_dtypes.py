@@ -157,7 +157,7 @@ class _Info:
         return {"real floating": _core.float32, "complex floating": _core.complex64, "integral": _core.int64, "indexing": _core.int64}
 
     def devices(self):
-        return _core.devices()
+        return tuple(_core.devices())
 
     def dtypes(self, *, device=None, kind=None):
         kinds = kind if isinstance(kind, tuple) else (kind,)

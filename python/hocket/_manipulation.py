@@ -73,7 +73,7 @@ def broadcast_to(x, /, shape):
 def broadcast_arrays(*arrays):
     """Views of one shape, to which all are stretched."""
     shape = broadcast_shapes(*(x.shape for x in arrays))
-    return [_core._broadcast_to(x, shape) for x in arrays]
+    return tuple(_core._broadcast_to(x, shape) for x in arrays)
 
 
 @_public

@@ -1,4 +1,4 @@
-"""Linear algebra: the array API's extension, of real numbers; products, norms of vectors, `inv`, `solve` and `matrix_power` also of complex ones. Matrices lie along the last two axes; the others are batches."""
+"""Linear algebra: the array API's extension, of real numbers; products, norms of vectors, `inv`, `solve`, `matrix_power`, `eig` and `eigvals` also of complex ones. Matrices lie along the last two axes; the others are batches."""
 
 import collections as _collections
 
@@ -8,6 +8,7 @@ from ._manipulation import axes_of as _axes_of, matrix_transpose, tensordot, vec
 
 _op = _core.operators
 
+EigResult = _collections.namedtuple("EigResult", "eigenvalues eigenvectors")
 EighResult = _collections.namedtuple("EighResult", "eigenvalues eigenvectors")
 QRResult = _collections.namedtuple("QRResult", "Q R")
 SlogdetResult = _collections.namedtuple("SlogdetResult", "sign logabsdet")
@@ -31,6 +32,16 @@ def det(x, /):
 def diagonal(x, /, *, offset=0):
     """Diagonals of the last two axes, as a last axis: a view."""
     return _op["diagonal"](x, offset)
+
+
+def eig(x, /):
+    """Eigenvalues of square matrices of any kind, in no order, and their vectors, the columns of a matrix: complex ones."""
+    return EigResult(*_op["eig"](x))
+
+
+def eigvals(x, /):
+    """Eigenvalues of square matrices of any kind, in no order: complex numbers."""
+    return _op["eigvals"](x)
 
 
 def eigh(x, /):

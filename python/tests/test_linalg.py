@@ -53,3 +53,46 @@ def test_products_and_norms():
     near(hk.linalg.vector_norm(x), np.linalg.norm(TALL.reshape(-1)))
     near(hk.einsum("bij,bik->bjk", x, x), np.einsum("bij,bik->bjk", TALL, TALL))
     near(hk.pad(x[0], ((1, 0), (2, 1)), mode="edge"), np.pad(TALL[0], ((1, 0), (2, 1)), mode="edge"))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_eigenvalues_of_any_matrix(dtype):
+    order = np.random.default_rng(4)
+    x = order.normal(size=(2, 3, 5, 5))
+    x = (x + (1j * order.normal(size=x.shape) if dtype.startswith("complex") else 0)).astype(dtype)
+    values, vectors = hk.linalg.eig(hk.asarray(x))
+    wide = dtype in ("float64", "complex128")
+    assert values.dtype == vectors.dtype == (hk.complex128 if wide else hk.complex64)
+    rest = x @ vectors.numpy() - vectors.numpy() * values.numpy()[..., None, :]
+    assert np.abs(rest).max() < (1e-12 if wide else 1e-4)
+    for found in (values, hk.linalg.eigvals(hk.asarray(x))):
+        wanted = np.linalg.eigvals(x)
+        assert all(np.abs(w - found.numpy()[place]).min() < (1e-10 if wide else 1e-3) for place in np.ndindex(2, 3) for w in wanted[place])
+    assert hk.linalg.eig(hk.zeros((2, 0, 0))).eigenvectors.shape == (2, 0, 0)
+
+
+@pytest.mark.parametrize("kind", ["values", "vectors", "both"])
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_gradients_of_eigenvalues_of_any_matrix(kind, is_complex):
+    """Finite differences: of vectors, too, whose length and angle are said."""
+    order = np.random.default_rng(7)
+    a = order.normal(size=(4, 4)) + (1j * order.normal(size=(4, 4)) if is_complex else 0)
+    by_values, by_vectors = (hk.asarray(order.normal(size=shape) + 1j * order.normal(size=shape)) for shape in (4, (4, 4)))
+
+    def loss(x):
+        values, vectors = hk.linalg.eig(x)
+        y = {"values": lambda: hk.linalg.eigvals(x) * values * by_values, "vectors": lambda: vectors * by_vectors,
+             "both": lambda: vectors * vectors * by_vectors * hk.expand_dims(values, -2)}[kind]()
+        return hk.sum(hk.real(y))
+
+    x = hk.asarray(a).attach_grad()
+    with hk.record():
+        y = loss(x)
+    y.backward()
+    wanted, step = np.zeros_like(a), 1e-6
+    for place in np.ndindex(4, 4):
+        for way in (1, 1j) if is_complex else (1,):
+            d = np.zeros_like(a)
+            d[place] = step * way
+            wanted[place] += way * (float(loss(hk.asarray(a + d))) - float(loss(hk.asarray(a - d)))) / (2 * step)
+    assert np.abs(x.grad.numpy() - wanted).max() < 1e-6 * max(1, np.abs(wanted).max())

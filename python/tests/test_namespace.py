@@ -1,4 +1,4 @@
-"""The array API standard 2024.12: names, signatures, defaults, dtypes. What is not there is listed here."""
+"""The array API standard 2025.12: names, signatures, defaults, dtypes. What is not there is listed here."""
 
 import inspect
 
@@ -16,13 +16,13 @@ ceil clip conj copysign cos cosh divide equal exp expm1 floor floor_divide great
 less less_equal log log1p log2 log10 logaddexp logical_and logical_not logical_or logical_xor maximum minimum multiply negative nextafter
 not_equal positive pow real reciprocal remainder round sign signbit sin sinh square sqrt subtract tan tanh trunc
 take take_along_axis matmul matrix_transpose tensordot vecdot
-broadcast_arrays broadcast_to concat expand_dims flip moveaxis permute_dims repeat reshape roll squeeze stack tile unstack
-argmax argmin count_nonzero nonzero searchsorted where
+broadcast_arrays broadcast_shapes broadcast_to concat expand_dims flip moveaxis permute_dims repeat reshape roll squeeze stack tile unstack
+argmax argmin count_nonzero nonzero searchsorted where isin
 unique_all unique_counts unique_inverse unique_values argsort sort
 cumulative_prod cumulative_sum max mean min prod std sum var all any diff __array_namespace_info__
 bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128
 """.split()
-LINALG = """cholesky cross det diagonal eigh eigvalsh inv matmul matrix_norm matrix_power matrix_rank matrix_transpose outer pinv qr
+LINALG = """cholesky cross det diagonal eig eigh eigvals eigvalsh inv matmul matrix_norm matrix_power matrix_rank matrix_transpose outer pinv qr
 slogdet solve svd svdvals tensordot trace vecdot vector_norm""".split()
 FFT = "fft fftfreq fftn fftshift hfft ifft ifftn ifftshift ihfft irfft irfftn rfft rfftfreq rfftn".split()
 ARRAY = """dtype device mT ndim shape size T __abs__ __add__ __and__ __array_namespace__ __bool__ __complex__ __dlpack__ __dlpack_device__
@@ -37,7 +37,11 @@ def test_all_names_are_there():
     assert not [name for name in ARRAY if not hasattr(hk.Array, name)]
     assert not [sign for sign in SIGNS for way in "ri" if not hasattr(hk.Array, f"__{way}{sign}__")]
     assert not [name for name in FFT if not getattr(hk.fft, name).__doc__]
-    assert hk.zeros(1).__array_namespace__(api_version="2024.12") is hk
+    assert hk.__array_api_version__ == "2025.12"
+    for version in (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"):
+        assert hk.zeros(1).__array_namespace__(api_version=version) is hk
+    with pytest.raises(ValueError):
+        hk.zeros(1).__array_namespace__(api_version="2020.12")
     assert not [name for name in STANDARD + LINALG if callable(getattr(hk, name, None)) and not getattr(hk, name).__doc__]
 
 
@@ -56,7 +60,7 @@ def test_default_dtypes():
     assert hk.asarray(np.zeros(2)).dtype == hk.float64
     info = hk.__array_namespace_info__()
     assert info.default_dtypes()["integral"] == hk.int64 and "float64" in info.dtypes(kind="real floating")
-    assert info.default_device() == "cpu:0" and info.devices() == hk.devices() and info.capabilities()["boolean indexing"]
+    assert info.default_device() == "cpu:0" and info.devices() == tuple(hk.devices()) and info.capabilities()["boolean indexing"]
 
 
 @pytest.mark.parametrize("dtype", "int8 uint8 int32 uint64 float16 float32 float64 bfloat16".split())

@@ -3198,6 +3198,25 @@ void (hk_eigh)(hk_array *x, hk_array **values, hk_array **vectors)
 HKI_AT_VOID(hk_eigh, (hk_source at, hk_array *x, hk_array **values, hk_array **vectors),
        (x, values, vectors))
 
+void (hk_eig)(hk_array *x, hk_array **values, hk_array **vectors)
+{
+    hk_array *outputs[2];
+    hki_op_call_all(&hki_op_eig, (hk_array *const[]){x}, 1, NULL,
+                    (hk_device){NULL}, outputs, 2);
+    hki_op_give(outputs[0], values);
+    hki_op_give(outputs[1], vectors);
+}
+HKI_AT_VOID(hk_eig, (hk_source at, hk_array *x, hk_array **values, hk_array **vectors),
+       (x, values, vectors))
+
+hk_array *(hk_eigvals)(hk_array *x)
+{
+    return hki_op_call(&hki_op_eigvals, (hk_array *const[]){x}, 1, NULL,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_eigvals, (hk_source at, hk_array *x),
+       (x))
+
 void (hk_svd)(hk_array *x, const hk_svd_options *options, hk_array **u, hk_array **s,
               hk_array **vh)
 {

@@ -198,6 +198,30 @@ static void test_special(void)
     CHECK(has(hk_multiply(hk_log1p(small), 1e18), (const number[]){1 + i}, 1, 1e-15));
 }
 
+static bool is_exactly(hk_array *x, double real, double imag)
+{
+    const hk_complex value = hk_item_complex(x, NULL);
+    return value.real == real && value.imag == imag && signbit(value.real) == signbit(real) &&
+           signbit(value.imag) == signbit(imag);
+}
+
+/* Signs of zeros of quotients and whole powers, as the textbook's formulas give them. */
+static void test_zeros(void)
+{
+    HK_SCOPE;
+    const double z[][2] = {{1, 0}, {0, -2}, {-2, -0.0}, {-2, 0}, {0.0, 1}, {-0.0, -1.5}};
+    hk_array *x = array(z, hk_shape(6), HK_C128), *at[6];
+    for (int j = 0; j < 6; j++)
+        at[j] = hk_index(x, 0, j);
+    CHECK(is_exactly(hk_divide(at[0], at[1]), 0, 0.5));
+    CHECK(is_exactly(hk_divide(at[0], at[2]), -0.5, 0));
+    CHECK(is_exactly(hk_divide(at[4], at[3]), 0.0, -0.5));
+    CHECK(is_exactly(hk_reciprocal(hk_cast(at[2], HK_C64)), -0.5, 0));
+    CHECK(is_exactly(hk_power(at[5], 1), -0.0, -1.5));
+    CHECK(is_exactly(hk_power(at[1], 2), -4, -0.0) && is_exactly(hk_power(at[1], -1), 0, 0.5));
+    CHECK(isinf(hk_item_complex(hk_divide(at[0], hk_multiply(at[0], 0)), NULL).real));
+}
+
 static void test_comparisons(void)
 {
     HK_SCOPE;
@@ -561,6 +585,7 @@ int main(void)
     test_functions();
     test_pairs();
     test_special();
+    test_zeros();
     test_comparisons();
     test_sums();
     test_products();

@@ -55,8 +55,7 @@ static hk_array *identity(int64_t n, const hk_array *like)
     return hki_op_call(&hki_op_eye, NULL, 0, &square, (hk_device){like->storage->device}, NULL);
 }
 
-/* 1 / (values[j] - values[i]) at row i and column j, and 0 on the diagonal. */
-static hk_array *reciprocal_gaps(hk_array *values)
+hk_array *hki_reciprocal_gaps(hk_array *values)
 {
     hk_array *one = identity(values->shape.dims[values->shape.ndim - 1], values);
     hk_array *gaps = hki_matrix_less(expanded(values, -2), expanded(values, -1));
@@ -117,7 +116,7 @@ static void eigh_grad(hki_grad_call *call)
     hk_array *of_vectors = NULL, *of_values = NULL;
     if (call->dys[1])
         of_vectors =
-            times(vectors, by(reciprocal_gaps(values), times(turned(vectors), call->dys[1])));
+            times(vectors, by(hki_reciprocal_gaps(values), times(turned(vectors), call->dys[1])));
     if (call->dys[0])
         of_values = columns_by(vectors, call->dys[0]);
     hk_array *dx = times(plus(of_vectors, of_values), turned(vectors));
@@ -261,7 +260,7 @@ static hk_array *svd_middle(const hki_grad_call *call, hk_array *u, hk_array *s,
 {
     hk_array *middle = NULL, *gaps = NULL;
     if (call->dys[0] || call->dys[2])
-        gaps = reciprocal_gaps(hki_op_call1(&hki_op_square, s, NULL));
+        gaps = hki_reciprocal_gaps(hki_op_call1(&hki_op_square, s, NULL));
     if (call->dys[0])
         middle = columns_by(rotation(gaps, call->dys[0], u), s);
     if (call->dys[2])

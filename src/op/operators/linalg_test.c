@@ -232,6 +232,85 @@ static void test_decompositions(void)
     hk_failures_clear();
 }
 
+/* The largest |x v - v diag(values)|, or beyond all bounds where values or vectors are not what they should be. */
+static double eig_residual(hk_array *x, hk_array *values, hk_array *vectors)
+{
+    hk_array *rest = hk_subtract(hk_matmul(hk_cast(x, hk_array_dtype(vectors)), vectors),
+                                 hk_multiply(vectors, hk_expand_dims(values, -2)));
+    hk_array *squares = hk_square(hk_abs(vectors));
+    hk_array *lengths = hk_sum(squares, &(hk_sum_options){.axes = {.ndim = 1, .dims = {-2}}});
+    const double most = hk_item(hk_max(hk_abs(rest), NULL), NULL);
+    const double off = hk_item(hk_max(hk_abs(hk_subtract(lengths, 1)), NULL), NULL);
+    return fmax(most, off);
+}
+
+static void test_eig_of(hk_dims shape, hk_dtype dtype)
+{
+    HK_SCOPE;
+    const bool is_complex = dtype == HK_C64 || dtype == HK_C128;
+    const bool is_wide = dtype == HK_F64 || dtype == HK_C128;
+    hk_array *x = hk_random_normal(shape, HK_F64, (hk_device){NULL}), *values, *vectors;
+    if (is_complex)
+        x = hk_complex_of(x, hk_random_normal(shape, HK_F64, (hk_device){NULL}));
+    x = hk_cast(x, dtype);
+    hk_eig(x, &values, &vectors);
+    CHECK(hk_array_dtype(values) == (is_wide ? HK_C128 : HK_C64));
+    CHECK(hk_ndim(values) == shape.ndim - 1 && hk_ndim(vectors) == shape.ndim);
+    CHECK(eig_residual(x, values, vectors) < (is_wide ? 1e-12 : 1e-4));
+    hk_array *same = hk_abs(hk_subtract(hk_eigvals(x), values));
+    CHECK(hk_item(hk_max(same, NULL), NULL) < (is_wide ? 1e-10 : 1e-3));
+    hk_array *turned = hk_swapaxes(x, -1, -2), *of_turned, *turned_vectors;
+    hk_eig(turned, &of_turned, &turned_vectors);
+    CHECK(eig_residual(turned, of_turned, turned_vectors) < (is_wide ? 1e-12 : 1e-4));
+}
+
+/* A turn has a conjugate pair, and a triangle its diagonal; what cannot be done is refused. */
+static void test_eig(void)
+{
+    HK_SCOPE;
+    for (int i = 0; i < 4; i++) {
+        const hk_dtype dtype = (hk_dtype[]){HK_F32, HK_F64, HK_C64, HK_C128}[i];
+        test_eig_of(hk_shape(6, 6), dtype);
+        test_eig_of(hk_shape(2, 3, 4, 4), dtype);
+        test_eig_of(hk_shape(1, 1), dtype);
+    }
+    hk_array *turn = matrices((const double[]){0, -4, 1, 0}, hk_shape(2, 2)), *values, *vectors;
+    hk_eig(turn, &values, &vectors);
+    const hk_complex one = hk_item_complex(hk_index(values, 0, 0), NULL),
+                     two = hk_item_complex(hk_index(values, 0, 1), NULL);
+    CHECK(one.real == two.real && one.imag == -two.imag && is_near(fabs(one.imag), 2));
+    const hk_complex first = hk_item_complex(hk_index(hk_index(vectors, 0, 0), 0, 0), NULL);
+    CHECK(first.imag == 0 && is_near(first.real, sqrt(0.8)));
+    hk_array *triangle = matrices((const double[]){3, 7, 0, -1}, hk_shape(2, 2));
+    CHECK(is_near(element(hk_real(hk_eigvals(triangle)), 0), 3));
+    CHECK(is_near(element(hk_real(hk_eigvals(triangle)), 1), -1));
+    hk_eig(hk_zeros(hk_shape(2, 0, 0), HK_F32, (hk_device){NULL}), &values, &vectors);
+    CHECK(hk_size(values) == 0 && hk_size(vectors) == 0 && hk_ok(hk_wait(values)));
+    CHECK(is_refused(hk_eigvals(hk_ones(hk_shape(2, 3), HK_F32, (hk_device){NULL})), "square"));
+    CHECK(fails_with(hk_eigvals(hk_ones(hk_shape(2, 2), HK_I32, (hk_device){NULL})), HK_UNSUPPORTED,
+                     "may be float32, float64, complex64"));
+    hk_array *bad = matrices((const double[]){1, 0, 0, 1, 1, NAN, 0, 1}, hk_shape(2, 2, 2));
+    hk_eig(bad, &values, &vectors);
+    CHECK(fails_with(values, HK_BAD_DATA, "matrix (1) of x has an element that is NaN"));
+    CHECK(fails_with(vectors, HK_BAD_DATA, "matrix (1) of x has an element that is NaN"));
+    hk_failures_clear();
+}
+
+/* The vectors of a Jordan block are dependent: no gradient. */
+static void test_eig_gradient_of_dependent(void)
+{
+    HK_SCOPE;
+    hk_array *x = matrices((const double[]){2, 1, 0, 2}, hk_shape(2, 2));
+    hk_attach_grad(x, HK_GRAD_WRITE);
+    hk_record_begin();
+    hk_array *y = hk_sum(hk_real(hk_square(hk_eigvals(x))), NULL);
+    hk_record_end();
+    hk_backward(y);
+    const bool has_failed = !hk_ok(hk_wait(hk_grad(x)));
+    CHECK(has_failed || fabs(element(hk_grad(x), 1)) < 1e-6);
+    hk_failures_clear();
+}
+
 static void test_refusals(void)
 {
     HK_SCOPE;
@@ -260,6 +339,8 @@ int main(void)
     test_norms();
     test_products();
     test_decompositions();
+    test_eig();
+    test_eig_gradient_of_dependent();
     test_refusals();
     return check_result();
 }

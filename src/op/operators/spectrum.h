@@ -15,6 +15,9 @@ static inline int64_t hki_stack_least(const hki_stack *stack)
     return hki_min(stack->rows, stack->columns);
 }
 
+/* Of values (..., n): 1 / (values[j] - values[i]) at row i and column j, and 0 on the diagonal. */
+hk_array *hki_reciprocal_gaps(hk_array *values);
+
 /* Matrix `matrix` of a contiguous stack, with so many items each. */
 static inline char *hki_matrix_at(const hki_tensor *x, int64_t matrix, int64_t items)
 {

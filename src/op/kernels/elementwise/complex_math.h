@@ -5,6 +5,7 @@
 #include <complex.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #undef I /* rows call inputs by letters, and words of their own are in use */
 #undef complex
 
@@ -61,16 +62,39 @@ static inline double _Complex hki_complex_log1p(double _Complex z)
     return hki_complex_make(0.5 * log1p(x * (2 + x) + y * y), atan2(y, 1 + x));
 }
 
-/* Whole powers by squaring, which is exact where products are. */
+/* A part of a quotient; of 0 with the sign that the formula's numerator has. */
+static inline double hki_quotient_part(double part, double numerator)
+{
+    return part == 0 && !isnan(numerator) ? copysign(0, numerator) : part;
+}
+
+/* a / b. Zeros get the signs of (ac + bd + (bc - ad) i) / (c^2 + d^2), which compilers' scaled forms of it lose. */
+static inline double _Complex hki_complex_divide(double _Complex a, double _Complex b)
+{
+    const double _Complex quotient = a / b;
+    if ((creal(quotient) != 0 && cimag(quotient) != 0) || b == 0)
+        return quotient;
+    if (!isfinite(creal(a)) || !isfinite(cimag(a)) || !isfinite(creal(b)) || !isfinite(cimag(b)))
+        return quotient;
+    return hki_complex_make(
+        hki_quotient_part(creal(quotient), creal(a) * creal(b) + cimag(a) * cimag(b)),
+        hki_quotient_part(cimag(quotient), cimag(a) * creal(b) - creal(a) * cimag(b)));
+}
+
+/* Whole powers by squaring, which is exact where products are; not of 0. Begins with a itself: a product with 1 + 0i would
+ * change zeros and infinite parts. */
 static inline double _Complex hki_complex_whole_power(double _Complex a, int exponent)
 {
-    double _Complex power = 1;
-    for (int left = exponent < 0 ? -exponent : exponent; left > 0; left >>= 1) {
+    int left = abs(exponent);
+    for (; !(left & 1); left >>= 1)
+        a *= a;
+    double _Complex power = a;
+    while (left >>= 1) {
+        a *= a;
         if (left & 1)
             power *= a;
-        a *= a;
     }
-    return exponent < 0 ? 1 / power : power;
+    return exponent < 0 ? hki_complex_divide(1, power) : power;
 }
 
 /* a^b; 1 where b is 0. 0 to a power with a positive real part is 0, to others NaN. */

@@ -1,4 +1,4 @@
-/* The routines of LAPACK that libopenblas.a holds and linalg_kernel.c calls: https://netlib.org/lapack/explore-html. Matrices
+/* The routines of LAPACK that libopenblas.a holds and linalg_kernel.c and eigen_kernel.c call: https://netlib.org/lapack/explore-html. Matrices
  * are column-major. Compilers of Fortran pass the lengths of texts behind all arguments.
  *
  * Debian's build keeps no variables between calls, so they are re-entrant. What packs takes its memory from
@@ -28,5 +28,13 @@
 
 HKI_LAPACK_ROUTINES(s, float)
 HKI_LAPACK_ROUTINES(d, double)
+
+/* Complex numbers are pairs of doubles. */
+void dgeev_(const char *jobvl, const char *jobvr, const int *n, double *a, const int *lda,
+            double *real, double *imag, double *vl, const int *ldvl, double *vr, const int *ldvr,
+            double *work, const int *lwork, int *info, size_t, size_t);
+void zgeev_(const char *jobvl, const char *jobvr, const int *n, double *a, const int *lda,
+            double *values, double *vl, const int *ldvl, double *vr, const int *ldvr, double *work,
+            const int *lwork, double *rwork, int *info, size_t, size_t);
 
 #endif
