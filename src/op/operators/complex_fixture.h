@@ -2,8 +2,6 @@
 #ifndef HOCKET_OP_COMPLEX_FIXTURE_H
 #define HOCKET_OP_COMPLEX_FIXTURE_H
 
-#include "tests/check.h"
-
 #include "op/operator_fixture.h"
 
 #include <complex.h>

@@ -1,4 +1,6 @@
 /* Factorisations of complex matrices: what they give multiplies out; gradients against differences; what is refused. */
+#include "tests/check.h"
+
 #include "op/operators/complex_fixture.h"
 
 /* ---- matrices ------------------------------------------------------------------------------------------------- */

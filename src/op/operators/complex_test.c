@@ -1,4 +1,6 @@
 /* Complex numbers: what the conformance test, whose imaginary parts are 0, does not see. */
+#include "tests/check.h"
+
 #include "op/operators/complex_fixture.h"
 
 /* ---- values ---------------------------------------------------------------------------------------------- */
