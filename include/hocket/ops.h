@@ -1173,9 +1173,10 @@ typedef struct hk_index_select_arguments {
 HK_API hk_array *hk_index_select(hk_array *x, hk_array *indices, int64_t axis);
 
 /* x = y y^T. The lower triangle L of symmetric, positive definite matrices: L times its
- * transpose is x. Matrices lie along the last two axes; one that is not symmetric counts as the
- * mean of it and its transpose. One that is not positive definite fails the result, as does a
- * NaN or an infinity. Not on GPUs yet. */
+ * transpose is x. Of complex ones transposes are conjugated, here and where one is Hermitian.
+ * Matrices lie along the last two axes; one that is not symmetric counts as the mean of it and
+ * its transpose. One that is not positive definite fails the result, as does a NaN or an
+ * infinity. Not on GPUs yet. */
 typedef struct hk_cholesky_options {
     bool upper; /* the transpose of L instead (default: false) */
 } hk_cholesky_options;
@@ -1197,13 +1198,13 @@ HK_API hk_array *hk_inv(hk_array *x);
 HK_API hk_array *hk_det(hk_array *x);
 
 /* det = sign e ** logabsdet. Signs of determinants, and logarithms of their absolute values,
- * which do not overflow: 0 and -infinity of singular matrices, whose gradient fails. Results:
- * sign, logabsdet. Not on GPUs yet. */
+ * which do not overflow: 0 and -infinity of singular matrices, whose gradient fails. The sign of
+ * a complex one is det / |det|. Results: sign, logabsdet. Not on GPUs yet. */
 HK_API void hk_slogdet(hk_array *x, hk_array **sign, hk_array **logabsdet);
 
-/* Eigenvalues of symmetric matrices (..., n, n) in rising order: (..., n). One that is not
- * symmetric counts as the mean of it and its transpose. A NaN or an infinity fails the result.
- * Not on GPUs yet. */
+/* Eigenvalues of symmetric matrices, or complex Hermitian ones, (..., n, n) in rising order:
+ * (..., n), which are real. One that is not symmetric counts as the mean of it and its
+ * transpose. A NaN or an infinity fails the result. Not on GPUs yet. */
 HK_API hk_array *hk_eigvalsh(hk_array *x);
 
 /* Singular values of matrices (..., m, n) in falling order: (..., min(m, n)). A NaN or an
@@ -1228,9 +1229,10 @@ HK_API hk_array *hk_matrix_rank(hk_array *x, const hk_matrix_rank_options *optio
 
 /* x = vectors diag(values) vectors^T. Eigenvalues of symmetric matrices (..., n, n) in rising
  * order, (..., n), and their vectors, the columns of (..., n, n), of length 1, whose largest
- * element in size is positive. One that is not symmetric counts as the mean of it and its
- * transpose. The gradient by vectors of equal values is not finite. A NaN or an infinity fails
- * the results. Results: values, vectors. Not on GPUs yet. */
+ * element in size is positive. Of complex matrices Hermitian ones are meant, values are real,
+ * and x is vectors diag(values) vectors^H. One that is not symmetric counts as the mean of it
+ * and its transpose. The gradient by vectors of equal values is not finite. A NaN or an infinity
+ * fails the results. Results: values, vectors. Not on GPUs yet. */
 HK_API void hk_eigh(hk_array *x, hk_array **values, hk_array **vectors);
 
 /* x vectors = vectors diag(values). Eigenvalues of square matrices (..., n, n), (..., n), and
@@ -1247,9 +1249,9 @@ HK_API hk_array *hk_eigvals(hk_array *x);
 
 /* x = u diag(s) vh. Singular values s of matrices (..., m, n) in falling order, (..., k), k =
  * min(m, n), and their vectors, the columns of u (..., m, k) and the rows of vh (..., k, n). The
- * largest element in size of each column of u is positive. The gradient is not finite by vectors
- * of equal values, or of 0. A NaN or an infinity fails the results. Results: u, s, vh. Not on
- * GPUs yet. */
+ * largest element in size of each column of u is positive, of complex ones, too. The gradient is
+ * not finite by vectors of equal values, or of 0. A NaN or an infinity fails the results.
+ * Results: u, s, vh. Not on GPUs yet. */
 typedef struct hk_svd_options {
     bool full_matrices; /* u (m, m) and vh (n, n) in place of the first min(m, n) (default:
                            false) */
@@ -1259,8 +1261,8 @@ HK_API void hk_svd(hk_array *x, const hk_svd_options *options, hk_array **u, hk_
 
 /* x = q r. Matrices (..., m, n) as products of q (..., m, k), k = min(m, n), whose columns are
  * of length 1 and at right angles, and r (..., k, n), with zeros below the diagonal and nothing
- * negative on it. The gradient is that of full rank; another fails it. Results: q, r. Not on
- * GPUs yet. */
+ * negative on it, where r is real, also of complex matrices. The gradient is that of full rank;
+ * another fails it. Results: q, r. Not on GPUs yet. */
 typedef struct hk_qr_options {
     bool complete; /* q (m, m) and r (m, n) in place of the first min(m, n) (default: false) */
 } hk_qr_options;

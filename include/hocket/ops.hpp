@@ -2764,9 +2764,10 @@ inline array index_select(const array &x, const array &indices, int64_t axis,
 }
 
 /* x = y y^T. The lower triangle L of symmetric, positive definite matrices: L times its
- * transpose is x. Matrices lie along the last two axes; one that is not symmetric counts as the
- * mean of it and its transpose. One that is not positive definite fails the result, as does a
- * NaN or an infinity. Not on GPUs yet. */
+ * transpose is x. Of complex ones transposes are conjugated, here and where one is Hermitian.
+ * Matrices lie along the last two axes; one that is not symmetric counts as the mean of it and
+ * its transpose. One that is not positive definite fails the result, as does a NaN or an
+ * infinity. Not on GPUs yet. */
 struct cholesky_options {
     HKI_OPTION(cholesky_options, bool, upper)
     hk_cholesky_options to_c() const noexcept
@@ -2808,8 +2809,8 @@ inline array det(const array &x, hk_source at = here()) noexcept
 }
 
 /* det = sign e ** logabsdet. Signs of determinants, and logarithms of their absolute values,
- * which do not overflow: 0 and -infinity of singular matrices, whose gradient fails. Results:
- * sign, logabsdet. Not on GPUs yet. */
+ * which do not overflow: 0 and -infinity of singular matrices, whose gradient fails. The sign of
+ * a complex one is det / |det|. Results: sign, logabsdet. Not on GPUs yet. */
 struct slogdet_results {
     array sign, logabsdet;
 };
@@ -2820,9 +2821,9 @@ inline slogdet_results slogdet(const array &x, hk_source at = here()) noexcept
     return {array::take(results[0]), array::take(results[1])};
 }
 
-/* Eigenvalues of symmetric matrices (..., n, n) in rising order: (..., n). One that is not
- * symmetric counts as the mean of it and its transpose. A NaN or an infinity fails the result.
- * Not on GPUs yet. */
+/* Eigenvalues of symmetric matrices, or complex Hermitian ones, (..., n, n) in rising order:
+ * (..., n), which are real. One that is not symmetric counts as the mean of it and its
+ * transpose. A NaN or an infinity fails the result. Not on GPUs yet. */
 inline array eigvalsh(const array &x, hk_source at = here()) noexcept
 {
     return array::take(hk_eigvalsh_at(at, x.get()));
@@ -2872,9 +2873,10 @@ inline array matrix_rank(const array &x, const matrix_rank_options &options = {}
 
 /* x = vectors diag(values) vectors^T. Eigenvalues of symmetric matrices (..., n, n) in rising
  * order, (..., n), and their vectors, the columns of (..., n, n), of length 1, whose largest
- * element in size is positive. One that is not symmetric counts as the mean of it and its
- * transpose. The gradient by vectors of equal values is not finite. A NaN or an infinity fails
- * the results. Results: values, vectors. Not on GPUs yet. */
+ * element in size is positive. Of complex matrices Hermitian ones are meant, values are real,
+ * and x is vectors diag(values) vectors^H. One that is not symmetric counts as the mean of it
+ * and its transpose. The gradient by vectors of equal values is not finite. A NaN or an infinity
+ * fails the results. Results: values, vectors. Not on GPUs yet. */
 struct eigh_results {
     array values, vectors;
 };
@@ -2910,9 +2912,9 @@ inline array eigvals(const array &x, hk_source at = here()) noexcept
 
 /* x = u diag(s) vh. Singular values s of matrices (..., m, n) in falling order, (..., k), k =
  * min(m, n), and their vectors, the columns of u (..., m, k) and the rows of vh (..., k, n). The
- * largest element in size of each column of u is positive. The gradient is not finite by vectors
- * of equal values, or of 0. A NaN or an infinity fails the results. Results: u, s, vh. Not on
- * GPUs yet. */
+ * largest element in size of each column of u is positive, of complex ones, too. The gradient is
+ * not finite by vectors of equal values, or of 0. A NaN or an infinity fails the results.
+ * Results: u, s, vh. Not on GPUs yet. */
 struct svd_options {
     HKI_OPTION(svd_options, bool, full_matrices)
     hk_svd_options to_c() const noexcept
@@ -2936,8 +2938,8 @@ inline svd_results svd(const array &x, const svd_options &options = {},
 
 /* x = q r. Matrices (..., m, n) as products of q (..., m, k), k = min(m, n), whose columns are
  * of length 1 and at right angles, and r (..., k, n), with zeros below the diagonal and nothing
- * negative on it. The gradient is that of full rank; another fails it. Results: q, r. Not on
- * GPUs yet. */
+ * negative on it, where r is real, also of complex matrices. The gradient is that of full rank;
+ * another fails it. Results: q, r. Not on GPUs yet. */
 struct qr_options {
     HKI_OPTION(qr_options, bool, complete)
     hk_qr_options to_c() const noexcept

@@ -266,6 +266,39 @@ static void test_third_of_functions(void)
                 b * cos(b) - 3 * b * b * sin(b) - b * b * b * cos(b)));
 }
 
+/* Of x / sqrt(x^2 + e), each element by itself. */
+static void test_third_of_norms(void)
+{
+    HK_SCOPE;
+    hk_array *x = tracked(0.3, -2), *y;
+    const double e = 0.5, a = 0.09 + e, b = 4 + e;
+    {
+        HK_RECORD;
+        y = hk_rms_norm(hk_reshape(x, hk_shape(2, 1)), NULL, &(hk_rms_norm_options){.eps = e});
+    }
+    for (int order = 0; order < 3; order++)
+        y = gradient(y, x, true);
+    CHECK(holds(y, e * (15 * 0.09 - 3 * a) / pow(a, 3.5), e * (15 * 4 - 3 * b) / pow(b, 3.5)));
+}
+
+/* Of log(1 + exp(-x0)), with s = 1 / (1 + exp(-x0)): s (1 - s) (1 - 2 s). */
+static void test_third_of_class_loss(void)
+{
+    HK_SCOPE;
+    hk_array *x = tracked(0.3, -2), *y;
+    const int32_t label = 0;
+    hk_array *labels = hk_from_host(&label, hk_shape(1), HK_I32, hk_device_default());
+    {
+        HK_RECORD;
+        hk_array *logits = hk_reshape(hk_multiply(x, vector(1, 0)), hk_shape(1, 2));
+        y = hk_cross_entropy_loss(logits, labels, NULL, NULL);
+    }
+    for (int order = 0; order < 3; order++)
+        y = gradient(y, x, true);
+    const double s = 1 / (1 + exp(-0.3));
+    CHECK(holds(y, s * (1 - s) * (1 - 2 * s), 0));
+}
+
 /* The penalty of a gradient's length, for parameters that are attached: d/dw of sum((d sum(tanh(w x)) / dx)^2). */
 static void test_penalty(void)
 {
@@ -455,6 +488,8 @@ int main(void)
     test_keep_overwritten();
     test_higher_orders();
     test_third_of_functions();
+    test_third_of_norms();
+    test_third_of_class_loss();
     test_penalty();
     test_attached_later();
     test_views();

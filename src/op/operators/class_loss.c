@@ -1,5 +1,7 @@
 /* Losses of class labels: cross entropy of logits, and minus the logarithms of probabilities, with weights of classes, labels
  * that are ignored, and smoothing. The classes of a sample are a row of an internal operator, which does both in one pass. */
+#include "op/operators/class_loss.h"
+
 #include "array/axis.h"
 #include "array/integer_element.h"
 #include "op/kernels/reduce/row_sums.h"
@@ -12,11 +14,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define CLASS_LOSS_ARGUMENTS(F, op)                                                                \
-    F(op, BOOL, are_logs, "", "x holds logarithms of probabilities, no logits")                    \
-    F(op, F64, smoothing, "", "shared among all classes")                                          \
-    F(op, BOOL, ignores, "", "labels that are `ignored` count nothing")                            \
-    F(op, INT, ignored, "", "that label")
 #define NLL_LOSS_OPTIONS(F, op)                                                                    \
     F(op, INT, axis, "1", "of the classes; -1 is the last, minus the number of axes the first")    \
     F(op, INT, reduction, "HK_LOSS_MEAN", "an hk_loss_reduction")                                  \
@@ -25,13 +22,17 @@
 #define CROSS_ENTROPY_LOSS_OPTIONS(F, op)                                                          \
     NLL_LOSS_OPTIONS(F, op)                                                                        \
     F(op, F64, label_smoothing, "0", "of a target's weight, shared among all classes; 0 … 1")
-HKI_ARGUMENTS(class_loss, CLASS_LOSS_ARGUMENTS)
+HKI_ARGUMENTS_TABLE(class_loss, CLASS_LOSS_ARGUMENTS)
 HKI_OPTIONS(nll_loss, NLL_LOSS_OPTIONS)
 HKI_OPTIONS(cross_entropy_loss, CROSS_ENTROPY_LOSS_OPTIONS)
 #define class_loss_backward_params class_loss_params
-typedef hki_class_loss_options hki_class_loss_backward_options;
 
-enum { X, LABELS, WEIGHT, DY };
+enum {
+    X = HKI_CLASS_LOSS_X,
+    LABELS = HKI_CLASS_LOSS_LABELS,
+    WEIGHT = HKI_CLASS_LOSS_WEIGHT,
+    DY = HKI_CLASS_LOSS_DY
+};
 
 /* ---- rows ------------------------------------------------------------------------------------------------- */
 
@@ -512,7 +513,9 @@ const hk_op hki_op_class_loss_backward = {
     .plan = rows_plan,
     .batch = rows_batch,
     .kernel = {[HKI_CPU] = backward_cpu},
-    .no_grad_why = "gradients of gradients are not recorded",
+    .grad = hki_class_loss_second,
+    .grad_reads = {[X] = 15, [DY] = 15},
+    .no_grad_inputs = 1u << LABELS | 1u << WEIGHT,
     .reference = rows_backward_reference,
     .tolerance_f32 = 2e-6,
 };

@@ -143,6 +143,9 @@ static void set(hki_grad_call *call, int index, hk_array *full)
 #define READS_abs           1 | HKI_READS_OUTPUT
 #define READS_real          0
 #define READS_imag          0
+#define READS_flat          0
+#define READS_angle         1
+#define READS_sign          1 | HKI_READS_OUTPUT
 
 static void grad_add(hki_grad_call *call)
 {
@@ -239,6 +242,12 @@ static void grad_abs(hki_grad_call *call)
     call->dx[0] = hki_op_call2(&hki_op_multiply, call->dy, direction, NULL);
 }
 
+/* Constant but for jumps. */
+static void grad_flat(hki_grad_call *call)
+{
+    call->dx[0] = hki_op_call1(&hki_op_zeros_like, call->dy, NULL);
+}
+
 static hk_array *pair(hk_array *real, hk_array *imag)
 {
     return hki_op_call2(&hki_op_complex_of, real, imag, NULL);
@@ -252,6 +261,32 @@ static void grad_real(hki_grad_call *call)
 static void grad_imag(hki_grad_call *call)
 {
     call->dx[0] = pair(hki_op_call1(&hki_op_zeros_like, call->dy, NULL), call->dy);
+}
+
+/* x, but `other` where x is 0, where no gradient flows. */
+static hk_array *never_zero(hk_array *x, hk_array *by_x, double other)
+{
+    hk_array *none = hki_op_call1(&hki_op_logical_not, x, NULL);
+    hk_array *number = plus(hki_op_call1(&hki_op_zeros_like, by_x, NULL), other);
+    return hki_op_call3(&hki_op_where, none, number, by_x, NULL);
+}
+
+/* i dy / conj(x), and 0 at 0. */
+static void grad_angle(hki_grad_call *call)
+{
+    hk_array *x = call->inputs[0];
+    hk_array *turned = pair(hki_op_call1(&hki_op_zeros_like, call->dy, NULL), call->dy);
+    call->dx[0] = never_zero(x, over_conj(turned, never_zero(x, x, 1)), 0);
+}
+
+/* What of dy is at right angles to y, over |x|; and 0 at 0. */
+static void grad_sign(hki_grad_call *call)
+{
+    hk_array *x = call->inputs[0], *y = call->output;
+    hk_array *along = hki_op_call2(&hki_op_multiply, y, real_of(times_conj(call->dy, y)), NULL);
+    hk_array *across = hki_op_call2(&hki_op_subtract, call->dy, along, NULL);
+    hk_array *length = hki_op_call1(&hki_op_abs, never_zero(x, x, 1), NULL);
+    call->dx[0] = never_zero(x, hki_op_call2(&hki_op_divide, across, length, NULL), 0);
 }
 
 /* Of functions with a derivative: what it is of x, or of the result y. */
@@ -276,6 +311,13 @@ SLOPE(log10, 1, times(over_conj(dy, x), 1 / M_LN10))
 SLOPE(sin, 1, times_conj(dy, UNARY(x, cos)))
 SLOPE(cos, 1, times(times_conj(dy, UNARY(x, sin)), -1))
 SLOPE(tan, HKI_READS_OUTPUT, times_conj(dy, plus(UNARY(y, square), 1)))
+SLOPE(asin, 1, over_conj(dy, UNARY(plus(times(UNARY(x, square), -1), 1), sqrt)))
+SLOPE(acos, 1, times(over_conj(dy, UNARY(plus(times(UNARY(x, square), -1), 1), sqrt)), -1))
+SLOPE(atan, 1, over_conj(dy, plus(UNARY(x, square), 1)))
+SLOPE(asinh, 1, over_conj(dy, UNARY(plus(UNARY(x, square), 1), sqrt)))
+/* Not of x^2 - 1, whose root is the other one where x is negative. */
+SLOPE(acosh, 1, over_conj(over_conj(dy, UNARY(plus(x, 1), sqrt)), UNARY(plus(x, -1), sqrt)))
+SLOPE(atanh, 1, over_conj(dy, plus(times(UNARY(x, square), -1), 1)))
 SLOPE(sinh, 1, times_conj(dy, UNARY(x, cosh)))
 SLOPE(cosh, 1, times_conj(dy, UNARY(x, sinh)))
 SLOPE(tanh, HKI_READS_OUTPUT, times_conj(dy, plus(times(UNARY(y, square), -1), 1)))

@@ -104,18 +104,16 @@ static hk_array *prod_compose(const hki_call *call)
     const hki_reshape_options shape = {call->out_shape[0]};
     int64_t kept = 0;
     hki_dims_size(&call->out_shape[0], &kept);
-    if (x->size == 0) {
-        const hki_ones_options ones = {.shape = shape.shape, .dtype = x->dtype};
-        return hki_op_call(&hki_op_ones, NULL, 0, &ones, (hk_device){call->device}, NULL);
-    }
+    if (x->size == 0) /* 1, which depends on x all the same */
+        return hki_op_call_number(&hki_op_add_scalar, hki_op_call1(&hki_op_sum, x, call->options),
+                                  1);
     const hki_reshape_options lines = {.shape = {.ndim = 2, .dims = {kept, x->size / kept}}};
     x = gone_last(x, hki_reduce_mask_of(call->options, x->shape.ndim));
     x = hki_op_call1(&hki_op_reshape, x, &lines);
     x = hki_op_call1(&hki_op_cumulative_prod, x, &(const int64_t){1});
     return hki_op_call1(&hki_op_reshape, (hk_index)(x, 1, -1), &shape);
 }
-COMPLEX(complex_prod, prod, sum, prod_compose, infer_as,
-        .no_grad_why = "there is none yet for complex numbers");
+COMPLEX(complex_prod, prod, sum, prod_compose, infer_as, .grad = NULL);
 
 /* ---- matmul ------------------------------------------------------------------------------------------------------ */
 

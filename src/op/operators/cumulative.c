@@ -167,40 +167,57 @@ static void reverse_sum_grad(hki_grad_call *call)
     call->dx[0] = hki_op_call1(&hki_op_cumulative_sum, call->dy, call->options);
 }
 
+/* Of complex numbers a gradient is by conjugate slopes, those at the conjugate point. */
+static hk_array *conjugate(hk_array *x)
+{
+    return x && hki_dtype_is_complex(x->dtype) ? hki_op_call1(&hki_op_conj, x, NULL) : x;
+}
+
 static void prod_grad(hki_grad_call *call)
 {
-    call->dx[0] = hki_op_call3(&hki_op_cumulative_prod_backward, call->inputs[0], call->output,
-                               call->dy, call->options);
+    call->dx[0] = hki_op_call3(&hki_op_cumulative_prod_backward, conjugate(call->inputs[0]),
+                               conjugate(call->output), call->dy, call->options);
 }
 
 /* dx_i is the sum over j >= i of dy_j y_j / x_i. From the first 0 on all y are 0: only its own gradient has terms behind it,
- * whose factors are multiplied anew; what comes later has none. */
-#define PROD_BACKWARD(name, T)                                                                     \
-    static void prod_backward_##name(const T *x, const T *y, const T *dy, T *dx, int64_t size,     \
-                                     int64_t step)                                                 \
+ * whose factors are multiplied anew; what comes later has none. A: what gathers T. */
+#define PROD_BACKWARD(name, T, A)                                                                  \
+    static void prod_backward_##name(const void *xs, const void *ys, const void *dys, void *dxs,   \
+                                     int64_t size, int64_t step)                                   \
     {                                                                                              \
+        const T *x = xs, *y = ys, *dy = dys;                                                       \
+        T *dx = dxs;                                                                               \
         int64_t zero = 0;                                                                          \
         while (zero < size && x[zero * step] != 0)                                                 \
             zero++;                                                                                \
         for (int64_t j = zero + 1; j < size; j++)                                                  \
             dx[j * step] = 0;                                                                      \
         if (zero < size) {                                                                         \
-            double others = zero > 0 ? (double)y[(zero - 1) * step] : 1, sum = 0;                  \
+            A others = zero > 0 ? (A)y[(zero - 1) * step] : 1, sum = 0;                            \
             for (int64_t j = zero; j < size; j++) {                                                \
-                others *= j > zero ? (double)x[j * step] : 1;                                      \
-                sum += (double)dy[j * step] * others;                                              \
+                others *= j > zero ? (A)x[j * step] : 1;                                           \
+                sum += (A)dy[j * step] * others;                                                   \
             }                                                                                      \
             dx[zero * step] = (T)sum;                                                              \
         }                                                                                          \
-        double sum = 0;                                                                            \
+        A sum = 0;                                                                                 \
         for (int64_t j = zero - 1; j >= 0; j--) {                                                  \
-            sum += (double)dy[j * step] * (double)y[j * step];                                     \
-            dx[j * step] = (T)(sum / (double)x[j * step]);                                         \
+            sum += (A)dy[j * step] * (A)y[j * step];                                               \
+            dx[j * step] = (T)(sum / (A)x[j * step]);                                              \
         }                                                                                          \
     }
 
-PROD_BACKWARD(f32, float)
-PROD_BACKWARD(f64, double)
+PROD_BACKWARD(f32, float, double)
+PROD_BACKWARD(f64, double, double)
+PROD_BACKWARD(c64, float _Complex, double _Complex)
+PROD_BACKWARD(c128, double _Complex, double _Complex)
+
+typedef void (*prod_backward_fn)(const void *x, const void *y, const void *dy, void *dx,
+                                 int64_t size, int64_t step);
+static const prod_backward_fn prod_backward[HK_DTYPE_COUNT] = {[HK_F32] = prod_backward_f32,
+                                                               [HK_F64] = prod_backward_f64,
+                                                               [HK_C64] = prod_backward_c64,
+                                                               [HK_C128] = prod_backward_c128};
 
 static bool backward_infer(hki_call *call)
 {
@@ -209,51 +226,62 @@ static bool backward_infer(hki_call *call)
     return true;
 }
 
+/* Where element `at` lies. */
+static void *element(const hki_tensor *x, int64_t at)
+{
+    return (char *)x->data + at * (int64_t)hki_dtype_bytes(x->dtype);
+}
+
 static void backward_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
-    const hki_tensor *x = &call->in[0];
+    const hki_tensor *in = call->in;
     const hki_lines lines =
-        hki_lines_of(x->ndim, x->dims, ((const line_options *)call->options)->axis);
+        hki_lines_of(in[0].ndim, in[0].dims, ((const line_options *)call->options)->axis);
     (void)piece;
     for (int64_t i = begin; i < end; i++) {
         const int64_t at = hki_lines_at(&lines, i);
-        if (x->dtype == HK_F32)
-            prod_backward_f32((const float *)x->data + at, (const float *)call->in[1].data + at,
-                              (const float *)call->in[2].data + at, (float *)call->out[0].data + at,
-                              lines.size, lines.inner);
-        else
-            prod_backward_f64((const double *)x->data + at, (const double *)call->in[1].data + at,
-                              (const double *)call->in[2].data + at,
-                              (double *)call->out[0].data + at, lines.size, lines.inner);
+        prod_backward[in[0].dtype](element(&in[0], at), element(&in[1], at), element(&in[2], at),
+                                   element(&call->out[0], at), lines.size, lines.inner);
     }
 }
 
 /* With Y the products before each and R the sums of dy_j and the product of what is behind it up to j, dx is Y R. Along v these
  * change by dY, which with each one's own factor is what y changes by, the gradient by dy, and by dR. */
-#define PROD_SECOND(name, T)                                                                       \
-    static void prod_second_##name(const T *x, const T *y, const T *dy, const T *v, T *dx, T *ddy, \
-                                   int64_t size, int64_t step)                                     \
+#define PROD_SECOND(name, T, A)                                                                    \
+    static void prod_second_##name(const void *const *in, void *const *out, int64_t size,          \
+                                   int64_t step)                                                   \
     {                                                                                              \
-        double slope = 0; /* of y so far */                                                        \
+        const T *x = in[0], *y = in[1], *dy = in[2], *v = in[3];                                   \
+        T *dx = out[0], *ddy = out[1];                                                             \
+        A slope = 0; /* of y so far */                                                             \
         for (int64_t j = 0; j < size; j++) {                                                       \
-            const double before = j > 0 ? (double)y[(j - 1) * step] : 1;                           \
-            slope = slope * (double)x[j * step] + before * (double)v[j * step];                    \
+            const A before = j > 0 ? (A)y[(j - 1) * step] : 1;                                     \
+            slope = slope * (A)x[j * step] + before * (A)v[j * step];                              \
             ddy[j * step] = (T)slope;                                                              \
         }                                                                                          \
-        double rest = 0, rest_slope = 0;                                                           \
+        A rest = 0, rest_slope = 0;                                                                \
         for (int64_t j = size - 1; j >= 0; j--) {                                                  \
             const bool is_first = j == 0, is_last = j == size - 1;                                 \
-            const double factor = is_last ? 0 : (double)x[(j + 1) * step],                         \
-                         moved = is_last ? 0 : (double)v[(j + 1) * step];                          \
+            const A factor = is_last ? 0 : (A)x[(j + 1) * step],                                   \
+                    moved = is_last ? 0 : (A)v[(j + 1) * step];                                    \
             rest_slope = moved * rest + factor * rest_slope;                                       \
-            rest = (double)dy[j * step] + factor * rest;                                           \
-            dx[j * step] = (T)((is_first ? 0 : (double)ddy[(j - 1) * step]) * rest +               \
-                               (is_first ? 1 : (double)y[(j - 1) * step]) * rest_slope);           \
+            rest = (A)dy[j * step] + factor * rest;                                                \
+            dx[j * step] = (T)((is_first ? 0 : (A)ddy[(j - 1) * step]) * rest +                    \
+                               (is_first ? 1 : (A)y[(j - 1) * step]) * rest_slope);                \
         }                                                                                          \
     }
 
-PROD_SECOND(f32, float)
-PROD_SECOND(f64, double)
+PROD_SECOND(f32, float, double)
+PROD_SECOND(f64, double, double)
+PROD_SECOND(c64, float _Complex, double _Complex)
+PROD_SECOND(c128, double _Complex, double _Complex)
+
+/* Of x, y, dy and v: dx and ddy. */
+typedef void (*prod_second_fn)(const void *const *in, void *const *out, int64_t size, int64_t step);
+static const prod_second_fn prod_second[HK_DTYPE_COUNT] = {[HK_F32] = prod_second_f32,
+                                                           [HK_F64] = prod_second_f64,
+                                                           [HK_C64] = prod_second_c64,
+                                                           [HK_C128] = prod_second_c128};
 
 static bool second_infer(hki_call *call)
 {
@@ -270,23 +298,18 @@ static void second_kernel(const hki_kernel_call *call, int64_t piece, int64_t be
     (void)piece;
     for (int64_t i = begin; i < end; i++) {
         const int64_t at = hki_lines_at(&lines, i);
-        if (in[0].dtype == HK_F32)
-            prod_second_f32((const float *)in[0].data + at, (const float *)in[1].data + at,
-                            (const float *)in[2].data + at, (const float *)in[3].data + at,
-                            (float *)out[0].data + at, (float *)out[1].data + at, lines.size,
-                            lines.inner);
-        else
-            prod_second_f64((const double *)in[0].data + at, (const double *)in[1].data + at,
-                            (const double *)in[2].data + at, (const double *)in[3].data + at,
-                            (double *)out[0].data + at, (double *)out[1].data + at, lines.size,
-                            lines.inner);
+        const void *const of[] = {element(&in[0], at), element(&in[1], at), element(&in[2], at),
+                                  element(&in[3], at)};
+        void *const to[] = {element(&out[0], at), element(&out[1], at)};
+        prod_second[in[0].dtype](of, to, lines.size, lines.inner);
     }
 }
 
 /* It reads y as what follows from x, whose gradient has both. */
 static void prod_backward_grad(hki_grad_call *call)
 {
-    hk_array *const inputs[] = {call->inputs[0], call->inputs[1], call->inputs[2], call->dy};
+    hk_array *const inputs[] = {conjugate(call->inputs[0]), conjugate(call->inputs[1]),
+                                conjugate(call->inputs[2]), call->dy};
     hk_array *both[2];
     hki_op_call_all(&hki_op_cumulative_prod_second, inputs, 4, call->options, (hk_device){NULL},
                     both, 2);
@@ -357,7 +380,7 @@ const hk_op hki_op_cumulative_prod_backward = {
     .options_bytes = sizeof(line_options),
     .signature = "x, y, dy",
     .doc = "Gradient of cumulative_prod.",
-    .dtypes = HKI_FLOATS,
+    .dtypes = HKI_INEXACT,
     .contiguous = true,
     .internal = true,
     .host_only = true,
@@ -379,7 +402,7 @@ const hk_op hki_op_cumulative_prod_second = {
     .outputs = "dx, ddy",
     .output_count = 2,
     .doc = "What the gradient of cumulative_prod changes by along v, and what y does.",
-    .dtypes = HKI_FLOATS,
+    .dtypes = HKI_INEXACT,
     .contiguous = true,
     .internal = true,
     .host_only = true,

@@ -1,6 +1,7 @@
 /* Decompositions of several results: eigh, svd, qr. Gradients are composed of products. */
 #include "op/operators/join.h"
 #include "op/operators/line.h"
+#include "op/operators/phases.h"
 #include "op/operators/spectrum.h"
 
 #include <math.h>
@@ -16,7 +17,7 @@ static hk_array *times(hk_array *x, hk_array *y)
 
 static hk_array *turned(hk_array *x)
 {
-    return hki_matrix_transposed(x);
+    return hki_matrix_adjoint(x);
 }
 
 static hk_array *plus(hk_array *x, hk_array *y)
@@ -62,6 +63,11 @@ hk_array *hki_reciprocal_gaps(hk_array *values)
     return hki_matrix_less(hki_op_call1(&hki_op_reciprocal, plus(gaps, one), NULL), one);
 }
 
+static bool is_complex(const hk_array *x)
+{
+    return hki_dtype_is_complex(x->dtype);
+}
+
 /* Fails the gradient: what it would need is not there. */
 static hk_array *no_gradient(const hki_grad_call *call, const char *why)
 {
@@ -82,6 +88,7 @@ static bool eigh_infer(hki_call *call)
         return false;
     call->out_shape[1] = call->out_shape[0];
     call->out_dtype[1] = call->out_dtype[0];
+    call->out_dtype[0] = hki_dtype_of_parts(call->out_dtype[1]);
     call->out_shape[0].ndim--;
     return true;
 }
@@ -102,7 +109,7 @@ static void eigh_kernel(const hki_kernel_call *call, int64_t piece, int64_t begi
     const int n = self.least;
     for (; begin < end && hki_spectrum_find_eigen(&self, begin); begin++) {
         memcpy(hki_matrix_at(&call->out[0], begin, n), self.work.part[HKI_SPECTRUM_VALUES],
-               (size_t)n * self.work.of->item);
+               (size_t)n * self.work.of->real);
         self.work.of->transpose(n, n, self.work.part[HKI_SPECTRUM_A],
                                 hki_matrix_at(&call->out[1], begin, (int64_t)n * n));
     }
@@ -113,10 +120,11 @@ static void eigh_kernel(const hki_kernel_call *call, int64_t piece, int64_t begi
 static void eigh_grad(hki_grad_call *call)
 {
     hk_array *values = call->outputs[0], *vectors = call->outputs[1];
-    hk_array *of_vectors = NULL, *of_values = NULL;
-    if (call->dys[1])
-        of_vectors =
-            times(vectors, by(hki_reciprocal_gaps(values), times(turned(vectors), call->dys[1])));
+    hk_array *of_vectors = NULL, *of_values = NULL, *dy = call->dys[1];
+    if (dy && is_complex(vectors))
+        dy = hki_unturned(dy, hki_angles_of(dy, vectors), vectors);
+    if (dy)
+        of_vectors = times(vectors, by(hki_reciprocal_gaps(values), times(turned(vectors), dy)));
     if (call->dys[0])
         of_values = columns_by(vectors, call->dys[0]);
     hk_array *dx = times(plus(of_vectors, of_values), turned(vectors));
@@ -159,11 +167,12 @@ const hk_op hki_op_eigh = {
     .output_count = 2,
     .doc = "Eigenvalues of symmetric matrices (..., n, n) in rising order, (..., n), and their "
            "vectors, the columns of (..., n, n), of length 1, whose largest element in size is "
-           "positive. One that is not symmetric counts as the mean of it and its transpose. The "
-           "gradient "
+           "positive. Of complex matrices Hermitian ones are meant, values are real, and x is "
+           "vectors diag(values) vectors^H. One that is not symmetric counts as the mean of it and "
+           "its transpose. The gradient "
            "by vectors of equal values is not finite. A NaN or an infinity fails the results.",
     .formula = "x = vectors diag(values) vectors^T",
-    .dtypes = HKI_FLOATS,
+    .dtypes = HKI_INEXACT,
     .contiguous = true,
     .host_only = true,
     .infer = eigh_infer,
@@ -200,7 +209,8 @@ static bool svd_infer(hki_call *call)
     call->out_shape[1].ndim--;
     call->out_shape[1].dims[ndim - 2] = least;
     call->out_shape[2].dims[ndim - 2] = full ? stack.columns : least;
-    call->out_dtype[1] = call->out_dtype[2] = call->out_dtype[0];
+    call->out_dtype[2] = call->out_dtype[0];
+    call->out_dtype[1] = hki_dtype_of_parts(call->out_dtype[0]);
     return true;
 }
 
@@ -210,10 +220,8 @@ static void give_identities(const hki_tensor *out)
     for (int64_t i = 0; i < out->size; i++) {
         const int64_t at = i % (stack.rows * stack.columns);
         const bool is_one = at / stack.columns == at % stack.columns;
-        if (out->dtype == HK_F32)
-            ((float *)out->data)[i] = is_one;
-        else
-            ((double *)out->data)[i] = is_one;
+        hki_dtype_store(out->dtype, (char *)out->data + i * (int64_t)hki_dtype_bytes(out->dtype),
+                        is_one);
     }
 }
 
@@ -235,11 +243,15 @@ static void svd_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin
         for (int i = 0; i < 3; i++) {
             const int64_t items = call->out[i].size / self.stack.count;
             memcpy(hki_matrix_at(&call->out[i], begin, items), self.work.part[parts[i]],
-                   (size_t)items * self.work.of->item);
+                   (size_t)items * hki_dtype_bytes(call->out[i].dtype));
         }
     }
     hki_linalg_end(&self.work);
 }
+
+typedef struct svd_parts {
+    hk_array *u, *s, *v, *vt;
+} svd_parts;
 
 /* What of dy lies outside the space of vectors, the columns of v, over the values. */
 static hk_array *outside(hk_array *dy, hk_array *v, hk_array *values)
@@ -255,19 +267,29 @@ static hk_array *rotation(hk_array *gaps, hk_array *dy, hk_array *v)
     return by(gaps, hki_matrix_less(product, turned(product)));
 }
 
-/* Of the middle of u (…) v^T. */
-static hk_array *svd_middle(const hki_grad_call *call, hk_array *u, hk_array *s, hk_array *v)
+static hk_array *diagonal(hk_array *values)
+{
+    return columns_by(identity(values->shape.dims[values->shape.ndim - 1], values), values);
+}
+
+/* Of the middle of u (…) v^T. What turns complex u against v is on its diagonal. */
+static hk_array *svd_middle(const svd_parts *its, hk_array *du, hk_array *dv, hk_array *ds)
 {
     hk_array *middle = NULL, *gaps = NULL;
-    if (call->dys[0] || call->dys[2])
-        gaps = hki_reciprocal_gaps(hki_op_call1(&hki_op_square, s, NULL));
-    if (call->dys[0])
-        middle = columns_by(rotation(gaps, call->dys[0], u), s);
-    if (call->dys[2])
-        middle = plus(middle, by(expanded(s, -1), rotation(gaps, turned(call->dys[2]), v)));
-    if (call->dys[1])
-        middle =
-            plus(middle, columns_by(identity(s->shape.dims[s->shape.ndim - 1], s), call->dys[1]));
+    if (du || dv)
+        gaps = hki_reciprocal_gaps(hki_op_call1(&hki_op_square, its->s, NULL));
+    if (du)
+        middle = columns_by(rotation(gaps, du, its->u), its->s);
+    if (dv)
+        middle = plus(middle, by(expanded(its->s, -1), rotation(gaps, dv, its->v)));
+    if (ds)
+        middle = plus(middle, diagonal(ds));
+    if (du && is_complex(du)) {
+        hk_array *angles =
+            hki_op_call1(&hki_op_squeeze, hki_angles_of(its->u, du), &(const int64_t){-2});
+        angles = hki_op_call2(&hki_op_divide, angles, its->s, NULL);
+        middle = plus(middle, hki_imaginary(diagonal(angles)));
+    }
     return middle;
 }
 
@@ -282,13 +304,18 @@ static void svd_grad(hki_grad_call *call)
                                         "gradient: full_matrices must be false for one");
         return;
     }
-    hk_array *u = part_of(call->outputs[0], -1, 0, least), *s = call->outputs[1];
-    hk_array *vt = part_of(call->outputs[2], -2, 0, least), *v = turned(vt);
-    hk_array *dx = times(times(u, svd_middle(call, u, s, v)), vt);
-    if (call->dys[0] && stack.rows > least)
-        dx = plus(dx, times(outside(call->dys[0], u, s), vt));
-    if (call->dys[2] && stack.columns > least)
-        dx = plus(dx, times(u, turned(outside(turned(call->dys[2]), v, s))));
+    svd_parts its = {.u = part_of(call->outputs[0], -1, 0, least),
+                     .s = call->outputs[1],
+                     .vt = part_of(call->outputs[2], -2, 0, least)};
+    its.v = turned(its.vt);
+    hk_array *du = call->dys[0], *dv = call->dys[2] ? turned(call->dys[2]) : NULL;
+    if ((du || dv) && is_complex(its.u))
+        du = hki_unturned(du, plus(hki_angles_of(du, its.u), hki_angles_of(dv, its.v)), its.u);
+    hk_array *dx = times(times(its.u, svd_middle(&its, du, dv, call->dys[1])), its.vt);
+    if (du && stack.rows > least)
+        dx = plus(dx, times(outside(du, its.u, its.s), its.vt));
+    if (dv && stack.columns > least)
+        dx = plus(dx, times(its.u, turned(outside(dv, its.v, its.s))));
     call->dx[0] = dx;
 }
 
@@ -324,10 +351,11 @@ const hk_op hki_op_svd = {
     .doc =
         "Singular values s of matrices (..., m, n) in falling order, (..., k), k = min(m, n), and "
         "their vectors, the columns of u (..., m, k) and the rows of vh (..., k, n). The largest "
-        "element in size of each column of u is positive. The gradient is not finite by vectors "
+        "element in size of each column of u is positive, of complex ones, too. The gradient is "
+        "not finite by vectors "
         "of equal values, or of 0. A NaN or an infinity fails the results.",
     .formula = "x = u diag(s) vh",
-    .dtypes = HKI_FLOATS,
+    .dtypes = HKI_INEXACT,
     .contiguous = true,
     .host_only = true,
     .infer = svd_infer,
@@ -393,11 +421,15 @@ static void qr_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin,
     hki_linalg_end(&work);
 }
 
-/* The lower triangle, and its mirror above. */
+/* The lower triangle, and its mirror above. Of complex numbers the diagonal of r, and so that of its gradient, is real. */
 static hk_array *mirrored(hk_array *x)
 {
     hk_array *below = hki_op_call1(&hki_op_tril, x, &(const int64_t){-1});
-    return plus(hki_op_call1(&hki_op_tril, x, &(const int64_t){0}), turned(below));
+    hk_array *lower = hki_op_call1(&hki_op_tril, x, &(const int64_t){0});
+    if (!is_complex(x))
+        return plus(lower, turned(below));
+    hk_array *twice = plus(lower, below);
+    return hki_op_call_number(&hki_op_multiply_scalar, plus(twice, turned(twice)), 0.5);
 }
 
 /* Of square r: Walter 2018, "On the differentiation of matrix factorizations", section 4.1.2. */
@@ -498,9 +530,10 @@ const hk_op hki_op_qr = {
     .doc = "Matrices (..., m, n) as products of q (..., m, k), k = min(m, n), whose columns are of "
            "length 1 and at right angles, and r (..., k, n), with zeros below the diagonal and "
            "nothing "
-           "negative on it. The gradient is that of full rank; another fails it.",
+           "negative on it, where r is real, also of complex matrices. The gradient is that of "
+           "full rank; another fails it.",
     .formula = "x = q r",
-    .dtypes = HKI_FLOATS,
+    .dtypes = HKI_INEXACT,
     .contiguous = true,
     .host_only = true,
     .infer = qr_infer,

@@ -2,6 +2,8 @@
 #include "op/operators/linalg.h"
 #include "op/operators/reduce.h"
 
+#include "op/kernels/elementwise/complex_math.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +24,9 @@ static void det_plan(const hki_call *call, hki_plan *plan)
     hki_linalg_plan(plan, &stack, n * n * n);
 }
 
-static void store(const hki_tensor *out, int64_t at, double value)
+static void *item_at(const hki_tensor *out, int64_t at)
 {
-    if (out->dtype == HK_F32)
-        ((float *)out->data)[at] = (float)value;
-    else
-        ((double *)out->data)[at] = value;
+    return (char *)out->data + at * (int64_t)hki_dtype_bytes(out->dtype);
 }
 
 enum { DET_FACTORS, DET_PIVOTS, DET_PARTS };
@@ -42,16 +41,13 @@ static void det_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin
     if (!hki_linalg_begin(&work, call, piece, bytes, DET_PARTS))
         return;
     for (; begin < end; begin++) {
-        double value = 1;
-        if (n > 0) {
-            memcpy(work.part[DET_FACTORS], (char *)x->data + begin * (int64_t)matrix_bytes,
-                   matrix_bytes);
-            const int zero = work.of->lu((int)n, work.part[DET_FACTORS], work.part[DET_PIVOTS]);
-            value = zero ? 0
-                         : work.of->lu_determinant((int)n, work.part[DET_FACTORS],
-                                                   work.part[DET_PIVOTS]);
-        }
-        store(&call->out[0], begin, value);
+        void *factors = work.part[DET_FACTORS], *value = item_at(&call->out[0], begin);
+        if (n > 0)
+            memcpy(factors, (char *)x->data + begin * (int64_t)matrix_bytes, matrix_bytes);
+        if (n > 0 && work.of->lu((int)n, factors, work.part[DET_PIVOTS]) != 0)
+            hki_dtype_store(x->dtype, value, 0);
+        else
+            work.of->lu_determinant((int)n, factors, work.part[DET_PIVOTS], value);
     }
     hki_linalg_end(&work);
 }
@@ -89,7 +85,7 @@ const hk_op hki_op_det = {
     .signature = "x",
     .doc = "Determinants of square matrices, which lie along the last two axes; 1 of those without "
            "elements. The product of pivots is formed in double; hk_slogdet does not overflow.",
-    .dtypes = HKI_FLOATS,
+    .dtypes = HKI_INEXACT,
     .contiguous = true,
     .host_only = true,
     .infer = det_infer,
@@ -109,7 +105,7 @@ static bool slogdet_infer(hki_call *call)
     if (!det_infer(call))
         return false;
     call->out_shape[1] = call->out_shape[0];
-    call->out_dtype[1] = call->out_dtype[0];
+    call->out_dtype[1] = hki_dtype_of_parts(call->out_dtype[0]);
     return true;
 }
 
@@ -128,21 +124,36 @@ static void slogdet_kernel(const hki_kernel_call *call, int64_t piece, int64_t b
             memcpy(factors, (char *)x->data + begin * (int64_t)matrix_bytes, matrix_bytes);
             work.of->lu((int)n, factors, work.part[DET_PIVOTS]);
         }
-        store(&call->out[0], begin, work.of->lu_sign((int)n, factors, work.part[DET_PIVOTS]));
-        store(&call->out[1], begin, work.of->lu_log((int)n, factors));
+        work.of->lu_sign((int)n, factors, work.part[DET_PIVOTS], item_at(&call->out[0], begin));
+        hki_dtype_store(call->out[1].dtype, item_at(&call->out[1], begin),
+                        work.of->lu_log((int)n, factors));
     }
     hki_linalg_end(&work);
 }
 
-/* The sign does not vary smoothly. */
+/* What the logarithm of the determinant is to become: by its real part, and, of complex numbers, by the angle of the sign. Of real ones
+ * the sign does not vary smoothly. NULL: nothing. */
+static hk_array *slogdet_slope(const hki_grad_call *call)
+{
+    hk_array *by_log = call->dys[1], *by_sign = call->dys[0];
+    if (!by_sign || !hki_dtype_is_complex(call->input_dtype[0]))
+        return by_log;
+    hk_array *turned = hki_op_call2(&hki_op_complex_multiply_conj, by_sign, call->outputs[0], NULL);
+    hk_array *angle = hki_op_call1(&hki_op_imag, turned, NULL);
+    if (!by_log)
+        by_log = hki_op_call1(&hki_op_zeros_like, angle, NULL);
+    return hki_op_call2(&hki_op_complex_of, by_log, angle, NULL);
+}
+
 static void slogdet_grad(hki_grad_call *call)
 {
-    if (!call->dys[1]) {
+    hk_array *slope = slogdet_slope(call);
+    if (!slope) {
         call->dx[0] = hki_op_call1(&hki_op_zeros_like, call->inputs[0], NULL);
         return;
     }
-    hk_array *inverse = hki_matrix_transposed(hki_op_call1(&hki_op_inv, call->inputs[0], NULL));
-    call->dx[0] = hki_op_call2(&hki_op_multiply, hki_matrix_spread(call->dys[1]), inverse, NULL);
+    hk_array *inverse = hki_matrix_adjoint(hki_op_call1(&hki_op_inv, call->inputs[0], NULL));
+    call->dx[0] = hki_op_call2(&hki_op_multiply, hki_matrix_spread(slope), inverse, NULL);
 }
 
 static void slogdet_reference(const hki_call *call, const double *const *in, double *const *out)
@@ -164,9 +175,10 @@ const hk_op hki_op_slogdet = {
     .output_count = 2,
     .doc =
         "Signs of determinants, and logarithms of their absolute values, which do not overflow: 0 "
-        "and -infinity of singular matrices, whose gradient fails.",
+        "and -infinity of singular matrices, whose gradient fails. The sign of a complex one is "
+        "det / |det|.",
     .formula = "det = sign e ** logabsdet",
-    .dtypes = HKI_FLOATS,
+    .dtypes = HKI_INEXACT,
     .contiguous = true,
     .host_only = true,
     .infer = slogdet_infer,
@@ -174,7 +186,7 @@ const hk_op hki_op_slogdet = {
     .plan = det_plan,
     .kernel = {[HKI_CPU] = slogdet_kernel},
     .grad = slogdet_grad,
-    .grad_reads = {1},
+    .grad_reads = {1 | HKI_READS_OUTPUT},
     .reference = slogdet_reference,
     .tolerance_f32 = 1e-5,
 };
@@ -183,19 +195,27 @@ const hk_op hki_op_slogdet = {
 
 enum { A, VALUES, U, VT, WORK, INTEGERS, PRODUCTS, PIVOTS, PARTS };
 
-/* The determinant of vectors at right angles, 1 or -1, by factors in the room of a. */
-static double side(const hki_linalg_work *work, int part, int n, size_t matrix_bytes)
+/* The determinant of vectors at right angles, which is of length 1, by factors in the room of a. */
+static double _Complex side(const hki_linalg_work *work, int part, int n, size_t matrix_bytes)
 {
+    union {
+        double _Complex c128;
+        float _Complex c64;
+    } sign;
+    const hk_dtype dtype = work->call->in[0].dtype;
     memcpy(work->part[A], work->part[part], matrix_bytes);
     work->of->lu(n, work->part[A], work->part[PIVOTS]);
-    return work->of->lu_sign(n, work->part[A], work->part[PIVOTS]);
+    work->of->lu_sign(n, work->part[A], work->part[PIVOTS], &sign);
+    return dtype == HK_C128  ? sign.c128
+           : dtype == HK_C64 ? (double _Complex)sign.c64
+                             : hki_dtype_load(dtype, &sign);
 }
 
-/* Of each singular value the product of all others, times sign. */
+/* Of each singular value the product of all others. */
 #define PRODUCTS_OF_OTHERS(T, name)                                                                \
-    static void products_##name(int n, const T *values, double sign, T *products)                  \
+    static void products_##name(int n, const T *values, T *products)                               \
     {                                                                                              \
-        double product = sign;                                                                     \
+        double product = 1;                                                                        \
         for (int i = 0; i < n; i++) {                                                              \
             products[i] = (T)product;                                                              \
             product *= (double)values[i];                                                          \
@@ -209,6 +229,25 @@ static double side(const hki_linalg_work *work, int part, int n, size_t matrix_b
 
 PRODUCTS_OF_OTHERS(float, f32)
 PRODUCTS_OF_OTHERS(double, f64)
+
+/* Items of u times a number of length 1. */
+static void turn(hk_dtype dtype, void *u, int64_t count, double _Complex by)
+{
+    for (int64_t i = 0; i < count; i++)
+        switch (dtype) {
+        case HK_F32:
+            ((float *)u)[i] *= (float)creal(by);
+            break;
+        case HK_F64:
+            ((double *)u)[i] *= creal(by);
+            break;
+        case HK_C64:
+            ((float _Complex *)u)[i] *= (float _Complex)by;
+            break;
+        default:
+            ((double _Complex *)u)[i] *= by;
+        }
+}
 
 /* Of x = U S V^T they are det(U) det(V) U C V^T, with those of S, which are on the diagonal C. */
 static bool cofactors_of_one(const hki_linalg_work *work, int64_t matrix, int n,
@@ -226,12 +265,14 @@ static bool cofactors_of_one(const hki_linalg_work *work, int64_t matrix, int n,
         hki_linalg_fail(work, matrix, "has singular values that were not found");
         return false;
     }
-    const double sign = side(work, U, n, matrix_bytes) * side(work, VT, n, matrix_bytes);
-    if (call->in[0].dtype == HK_F32)
-        products_f32(n, work->part[VALUES], sign, work->part[PRODUCTS]);
+    const double _Complex sign =
+        conj(side(work, U, n, matrix_bytes) * side(work, VT, n, matrix_bytes));
+    turn(call->in[0].dtype, work->part[U], (int64_t)n * n, sign);
+    if (work->of->real == sizeof(float))
+        products_f32(n, work->part[VALUES], work->part[PRODUCTS]);
     else
-        products_f64(n, work->part[VALUES], sign, work->part[PRODUCTS]);
-    work->of->transpose(n, n, work->part[U], work->part[A]);
+        products_f64(n, work->part[VALUES], work->part[PRODUCTS]);
+    work->of->adjoint(n, n, work->part[U], work->part[A]);
     return work->of->scaled_product(n, n, n, work->part[A], work->part[PRODUCTS], work->part[VT],
                                     out);
 }
@@ -270,14 +311,17 @@ static void cofactors_plan(const hki_call *call, hki_plan *plan)
     hki_linalg_plan(plan, &stack, 30 * n * n * n);
 }
 
-/* Of c = det(x) b, b the transposed inverse, by dc: (sum of dc b) c - c dc^T b. Fails where x is singular. */
+/* Of c = det(x) b, b the transposed inverse, by dc: (sum of dc b) c - c dc^T b. Fails where x is singular. Of complex ones c and b are
+ * conjugates, and it is conj(dc) that goes the same way. */
 static void cofactors_grad(hki_grad_call *call)
 {
     const hki_sum_options both = {.axes = {.ndim = 2, .dims = {-2, -1}}, .keepdims = true};
-    hk_array *b = hki_matrix_transposed(hki_op_call1(&hki_op_inv, call->inputs[0], NULL));
-    hk_array *sum =
-        hki_op_call1(&hki_op_sum, hki_op_call2(&hki_op_multiply, call->dy, b, NULL), &both);
-    hk_array *product = hki_matrix_times(call->output, hki_matrix_transposed(call->dy));
+    hk_array *b = hki_matrix_adjoint(hki_op_call1(&hki_op_inv, call->inputs[0], NULL));
+    const bool is_complex = hki_dtype_is_complex(call->dy->dtype);
+    hk_array *products = is_complex ? hki_op_call2(&hki_op_complex_multiply_conj, b, call->dy, NULL)
+                                    : hki_op_call2(&hki_op_multiply, call->dy, b, NULL);
+    hk_array *sum = hki_op_call1(&hki_op_sum, products, &both);
+    hk_array *product = hki_matrix_times(call->output, hki_matrix_adjoint(call->dy));
     call->dx[0] = hki_matrix_less(hki_op_call2(&hki_op_multiply, sum, call->output, NULL),
                                   hki_matrix_times(product, b));
 }
@@ -285,8 +329,8 @@ static void cofactors_grad(hki_grad_call *call)
 const hk_op hki_op_cofactors = {
     HKI_OP_NAMED(cofactors),
     .signature = "x",
-    .doc = "Gradient of det.",
-    .dtypes = HKI_FLOATS,
+    .doc = "Gradient of det: cofactors, or their conjugates.",
+    .dtypes = HKI_INEXACT,
     .contiguous = true,
     .internal = true,
     .host_only = true,

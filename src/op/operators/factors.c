@@ -76,15 +76,15 @@ static hk_array *half(hk_array *x)
 static void cholesky_grad(hki_grad_call *call)
 {
     const bool upper = is_upper(call->options);
-    hk_array *factor = call->output;                  /* L, or its transpose */
-    hk_array *turned = hki_matrix_transposed(factor); /* the other one */
-    hk_array *dy = upper ? hki_matrix_transposed(call->dy) : call->dy;
+    hk_array *factor = call->output;               /* L, or its transpose */
+    hk_array *turned = hki_matrix_adjoint(factor); /* the other one */
+    hk_array *dy = upper ? hki_matrix_adjoint(call->dy) : call->dy;
     hk_array *raised = upper ? factor : turned;
     hk_array *inner = hki_matrix_times(raised, lower_part(dy, 0));
     inner = half(hki_op_call2(&hki_op_add, lower_part(inner, 0), lower_part(inner, -1), NULL));
     hk_array *left = hki_op_call2(&hki_op_solve, raised, inner, NULL);
-    hk_array *both = hki_op_call2(&hki_op_solve, raised, hki_matrix_transposed(left), NULL);
-    call->dx[0] = half(hki_op_call2(&hki_op_add, both, hki_matrix_transposed(both), NULL));
+    hk_array *both = hki_op_call2(&hki_op_solve, raised, hki_matrix_adjoint(left), NULL);
+    call->dx[0] = half(hki_op_call2(&hki_op_add, both, hki_matrix_adjoint(both), NULL));
 }
 
 static void cholesky_of_reference(int64_t n, const double *a, double *l, bool upper)
@@ -133,12 +133,13 @@ const hk_op hki_op_cholesky = {
     .signature = "x",
     .doc =
         "The lower triangle L of symmetric, positive definite matrices: L times its transpose is "
-        "x. Matrices lie along the last two axes; one that is not symmetric counts as the mean of "
-        "it and its transpose. One that is not positive definite fails the result, as does a NaN "
+        "x. Of complex ones transposes are conjugated, here and where one is Hermitian. Matrices "
+        "lie along the last two axes; one that is not symmetric counts as the mean of it and its "
+        "transpose. One that is not positive definite fails the result, as does a NaN "
         "or "
         "an infinity.",
     .formula = "x = y y^T",
-    .dtypes = HKI_FLOATS,
+    .dtypes = HKI_INEXACT,
     .contiguous = true,
     .host_only = true,
     .infer = hki_linalg_check_square,
@@ -288,10 +289,10 @@ static hk_array *as_column(hk_array *x, bool is_vector)
 static void solve_grad(hki_grad_call *call)
 {
     const bool is_vector = call->input_shape[1].ndim == 1;
-    hk_array *db = hki_op_call2(&hki_op_solve, hki_matrix_transposed(call->inputs[0]),
+    hk_array *db = hki_op_call2(&hki_op_solve, hki_matrix_adjoint(call->inputs[0]),
                                 as_column(call->dy, is_vector), NULL);
     if (call->wanted[0]) {
-        hk_array *solution = hki_matrix_transposed(as_column(call->output, is_vector));
+        hk_array *solution = hki_matrix_adjoint(as_column(call->output, is_vector));
         hk_array *dx = hki_op_call1(&hki_op_negative, hki_matrix_times(db, solution), NULL);
         call->dx[0] = hki_op_sum_to_shape(dx, &call->input_shape[0]);
     }
@@ -384,7 +385,7 @@ static void inv_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin
 
 static void inv_grad(hki_grad_call *call)
 {
-    hk_array *turned = hki_matrix_transposed(call->output);
+    hk_array *turned = hki_matrix_adjoint(call->output);
     hk_array *product = hki_matrix_times(hki_matrix_times(turned, call->dy), turned);
     call->dx[0] = hki_op_call1(&hki_op_negative, product, NULL);
 }

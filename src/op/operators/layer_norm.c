@@ -19,20 +19,20 @@ enum { BACK_X, BACK_DY, BACK_SAVED, BACK_GAMMA }; /* inputs of the gradient */
 
 /* ---- shapes -------------------------------------------------------------------------------------------- */
 
-hki_layer_norm_backward_options hki_layer_norm_of(const hk_op *op, const void *options)
-{
-    const int64_t first = ((const hki_layer_norm_options *)options)->axes; /* or groups */
-    const int64_t count = first ? first : 1;
-    return op == &hki_op_group_norm
-               ? (hki_layer_norm_backward_options){.groups = count, .is_centred = true}
-               : (hki_layer_norm_backward_options){.axes = count,
-                                                   .is_centred = op == &hki_op_layer_norm};
-}
-
 double hki_layer_norm_eps(const void *options)
 {
     const double eps = ((const hki_layer_norm_options *)options)->eps;
     return eps == 0 ? 1e-5 : eps;
+}
+
+hki_layer_norm_backward_options hki_layer_norm_of(const hk_op *op, const void *options)
+{
+    const int64_t first = ((const hki_layer_norm_options *)options)->axes; /* or groups */
+    const int64_t count = first ? first : 1;
+    hki_layer_norm_backward_options of = {.is_centred = op != &hki_op_rms_norm,
+                                          .eps = hki_layer_norm_eps(options)};
+    *(op == &hki_op_group_norm ? &of.groups : &of.axes) = count;
+    return of;
 }
 
 static int64_t product(const int64_t *dims, int count)
@@ -477,8 +477,8 @@ const hk_op hki_op_group_norm = {
 
 #define GRADIENT                                                                                   \
     .dtypes = HKI_FLOATS, .contiguous = true, .host_only = true, .internal = true,                 \
-    .split = HKI_SPLIT_PLAN, .no_grad_why = "gradients of gradients are not recorded",             \
-    .tolerance_f32 = 1e-5
+    .split = HKI_SPLIT_PLAN, .no_grad_inputs = 1u << BACK_SAVED,                                   \
+    .gradient_untested = "what is saved depends on x", .tolerance_f32 = 1e-5
 
 const hk_op hki_op_layer_norm_backward = {
     HKI_OP_NAMED(layer_norm_backward),
@@ -490,6 +490,10 @@ const hk_op hki_op_layer_norm_backward = {
     .plan = plan,
     .batch = backward_batch,
     .kernel = {[HKI_CPU] = backward_cpu},
+    .grad = hki_layer_norm_second,
+    .grad_reads = {[BACK_X] = 1 << BACK_X | 1 << BACK_DY | 1 << BACK_GAMMA,
+                   [BACK_DY] = 1 << BACK_X | 1 << BACK_GAMMA,
+                   [BACK_GAMMA] = 1 << BACK_X | 1 << BACK_DY},
     .reference = hki_layer_norm_backward_reference,
     GRADIENT,
 };
@@ -505,6 +509,8 @@ const hk_op hki_op_layer_norm_weigh = {
     .batch = weigh_batch,
     .kernel = {[HKI_CPU] = weigh_cpu},
     .join = weigh_join,
+    .grad = hki_layer_norm_weigh_second,
+    .grad_reads = {[BACK_X] = 1 << BACK_X | 1 << BACK_DY, [BACK_DY] = 1 << BACK_X},
     .reference = hki_layer_norm_weigh_reference,
     GRADIENT,
 };

@@ -15,7 +15,8 @@
 #define LAYER_NORM_BACKWARD_ARGUMENTS(F, op)                                                       \
     F(op, INT, axes, "", "how many of the last axes were normalised together")                     \
     F(op, INT, groups, "", "of group_norm; else 0")                                                \
-    F(op, BOOL, is_centred, "", "the mean was taken away")
+    F(op, BOOL, is_centred, "", "the mean was taken away")                                         \
+    F(op, F64, eps, "", "what was added to the variance")
 HKI_OPTIONS_STRUCT(layer_norm, LAYER_NORM_OPTIONS)
 HKI_OPTIONS_STRUCT(group_norm, GROUP_NORM_OPTIONS)
 HKI_OPTIONS_STRUCT(layer_norm_backward, LAYER_NORM_BACKWARD_ARGUMENTS)
@@ -28,6 +29,10 @@ hki_layer_norm_backward_options hki_layer_norm_of(const hk_op *op, const void *o
 hki_row_norm_shape hki_layer_norm_shape(int ndim, const int64_t *dims,
                                         const hki_layer_norm_backward_options *of);
 double hki_layer_norm_eps(const void *options); /* of the three */
+
+/* hk_op.grad of the gradients, of which what is saved is a part of x (layer_norm_second.c). */
+void hki_layer_norm_second(hki_grad_call *call);
+void hki_layer_norm_weigh_second(hki_grad_call *call);
 
 /* hk_op.reference of the three, and of the gradients (layer_norm_reference.c). */
 void hki_layer_norm_reference(const hki_call *call, const double *const *in, double *const *out);

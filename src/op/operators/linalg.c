@@ -147,9 +147,10 @@ bool hki_linalg_is_finite(const hki_linalg_work *work, int64_t matrix, const voi
 
 /* ---- compositions ------------------------------------------------------------------------------------- */
 
-hk_array *hki_matrix_transposed(hk_array *x)
+hk_array *hki_matrix_adjoint(hk_array *x)
 {
-    return hki_op_call1(&hki_op_swapaxes, x, (const int64_t[]){-1, -2});
+    x = hki_op_call1(&hki_op_swapaxes, x, (const int64_t[]){-1, -2});
+    return hki_dtype_is_complex(x->dtype) ? hki_op_call1(&hki_op_conj, x, NULL) : x;
 }
 
 hk_array *hki_matrix_times(hk_array *x, hk_array *y)

@@ -45,7 +45,10 @@ bool hki_linalg_begin(hki_linalg_work *work, const hki_kernel_call *call, int64_
 void hki_linalg_end(hki_linalg_work *work);
 static inline const hki_linalg *hki_linalg_of(hk_dtype dtype)
 {
-    return dtype == HK_F32 ? &hki_linalg_f32 : &hki_linalg_f64;
+    return dtype == HK_F32   ? &hki_linalg_f32
+           : dtype == HK_F64 ? &hki_linalg_f64
+           : dtype == HK_C64 ? &hki_linalg_c64
+                             : &hki_linalg_c128;
 }
 
 /* Fails the task by HK_BAD_DATA: names the matrix of that number in the stack of input 0, and goes on as `format` says: "x is …". */
@@ -55,8 +58,9 @@ void hki_linalg_fail(const hki_linalg_work *work, int64_t matrix, const char *fo
 bool hki_linalg_is_finite(const hki_linalg_work *work, int64_t matrix, const void *items,
                           int64_t count);
 
-/* For gradients and compositions: the last two axes swapped; x times y; x with two axes of size 1 behind. */
-hk_array *hki_matrix_transposed(hk_array *x);
+/* For gradients and compositions: the last two axes swapped, and x conjugated where it is complex; x times y; x with two axes of
+ * size 1 behind. */
+hk_array *hki_matrix_adjoint(hk_array *x);
 hk_array *hki_matrix_times(hk_array *x, hk_array *y);
 hk_array *hki_matrix_spread(hk_array *x);
 /* x - y. */

@@ -92,6 +92,29 @@ static void test_ignored(void)
     hk_failures_clear();
 }
 
+/* Whatever stands in a row that is ignored. */
+static void test_ignored_second(void)
+{
+    HK_SCOPE;
+    const float logits[] = {1, 2, NAN, INFINITY, 0, 3};
+    hk_array *x = hk_reshape(values(logits, 6), hk_shape(3, 2)), *dx, *second;
+    hk_array *labels = labels_of((const int32_t[]){0, -1, 1}, 3);
+    hk_attach_grad(x, HK_GRAD_TRACK);
+    {
+        HK_RECORD;
+        hk_array *loss =
+            hk_cross_entropy_loss(x, labels, NULL,
+                                  &(hk_cross_entropy_loss_options){
+                                      .reduction = HK_LOSS_SUM, .ignores = true, .ignored = -1});
+        hk_gradients(&loss, 1, &x, 1, &(hk_gradients_options){.create_graph = true}, &dx);
+        dx = hk_square(dx);
+    }
+    CHECK(hk_ok(hk_gradients(&dx, 1, &x, 1, NULL, &second)));
+    CHECK(near(hk_sum(hk_abs(hk_index(second, 0, 1)), NULL), 0));
+    const double s = 1 / (1 + exp(1)); /* 2 (s - 1) s (1 - s), and its opposite */
+    CHECK(near(hk_index(hk_index(second, 0, 0), 0, 0), -4 * (1 - s) * (1 - s) * s));
+}
+
 /* Nothing overflows, and classes that are ruled out do no harm. */
 static void test_far_classes(void)
 {
@@ -186,6 +209,7 @@ int main(void)
 {
     hk_seed(4);
     test_ignored();
+    test_ignored_second();
     test_far_classes();
     test_probabilities();
     test_zero_vectors();

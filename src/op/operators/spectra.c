@@ -16,6 +16,7 @@ static bool values_infer(hki_call *call)
     const hki_stack stack = hki_stack_of_call(call);
     out->ndim--;
     out->dims[out->ndim - 1] = hki_stack_least(&stack);
+    call->out_dtype[0] = hki_dtype_of_parts(call->out_dtype[0]);
     return true;
 }
 
@@ -47,7 +48,7 @@ static void values_kernel(const hki_kernel_call *call, int64_t piece, int64_t be
         if (!(is_symmetric ? hki_spectrum_find_eigen : hki_spectrum_find_singular)(&self, begin))
             break;
         memcpy(hki_matrix_at(&call->out[0], begin, self.least), self.work.part[HKI_SPECTRUM_VALUES],
-               (size_t)self.least * self.work.of->item);
+               (size_t)self.least * self.work.of->real);
     }
     hki_linalg_end(&self.work);
 }
@@ -69,7 +70,7 @@ static void eigvalsh_grad(hki_grad_call *call)
 {
     hk_array *found[2];
     hki_op_call_all(&hki_op_eigh, call->inputs, 1, NULL, (hk_device){NULL}, found, 2);
-    call->dx[0] = weighted(found[1], call->dy, hki_matrix_transposed(found[1]));
+    call->dx[0] = weighted(found[1], call->dy, hki_matrix_adjoint(found[1]));
 }
 
 static void svdvals_grad(hki_grad_call *call)
@@ -127,11 +128,11 @@ const hk_op hki_op_eigvalsh = {
     HKI_OP_NAMED(eigvalsh),
     HKI_OP_SAMPLES(eigvalsh_samples),
     .signature = "x",
-    .doc =
-        "Eigenvalues of symmetric matrices (..., n, n) in rising order: (..., n). One that is not "
-        "symmetric counts as the mean of it and its transpose. A NaN or an infinity fails the "
-        "result.",
-    .dtypes = HKI_FLOATS,
+    .doc = "Eigenvalues of symmetric matrices, or complex Hermitian ones, (..., n, n) in rising "
+           "order: (..., n), which are real. One that is not "
+           "symmetric counts as the mean of it and its transpose. A NaN or an infinity fails the "
+           "result.",
+    .dtypes = HKI_INEXACT,
     .contiguous = true,
     .host_only = true,
     .infer = eigvalsh_infer,
@@ -151,7 +152,7 @@ const hk_op hki_op_svdvals = {
     .doc =
         "Singular values of matrices (..., m, n) in falling order: (..., min(m, n)). A NaN or an "
         "infinity fails the result.",
-    .dtypes = HKI_FLOATS,
+    .dtypes = HKI_INEXACT,
     .contiguous = true,
     .host_only = true,
     .infer = values_infer,
@@ -184,7 +185,9 @@ static double rtol_of(const void *options, const hki_stack *stack, hk_dtype dtyp
 {
     const double rtol = ((const hki_pinv_options *)options)->rtol;
     const double larger = (double)(stack->rows > stack->columns ? stack->rows : stack->columns);
-    return rtol > 0 ? rtol : larger * (dtype == HK_F32 ? (double)FLT_EPSILON : DBL_EPSILON);
+    return rtol > 0
+               ? rtol
+               : larger * (hki_dtype_of_parts(dtype) == HK_F32 ? (double)FLT_EPSILON : DBL_EPSILON);
 }
 
 static bool pinv_infer(hki_call *call)
@@ -218,11 +221,11 @@ static void pinv_kernel(const hki_kernel_call *call, int64_t piece, int64_t begi
     const double rtol = rtol_of(call->options, &self.stack, call->in[0].dtype);
     void *const *part = self.work.part;
     for (; begin < end && hki_spectrum_find_singular(&self, begin); begin++) {
-        if (of->item == sizeof(float))
+        if (of->real == sizeof(float))
             invert_values_f32(self.least, part[HKI_SPECTRUM_VALUES], rtol);
         else
             invert_values_f64(self.least, part[HKI_SPECTRUM_VALUES], rtol);
-        of->transpose(m, self.least, part[HKI_SPECTRUM_U], part[HKI_SPECTRUM_A]);
+        of->adjoint(m, self.least, part[HKI_SPECTRUM_U], part[HKI_SPECTRUM_A]);
         of->scaled_product(n, m, self.least, part[HKI_SPECTRUM_VT], part[HKI_SPECTRUM_VALUES],
                            part[HKI_SPECTRUM_A],
                            hki_matrix_at(&call->out[0], begin, (int64_t)m * n));
@@ -234,7 +237,7 @@ static void pinv_kernel(const hki_kernel_call *call, int64_t piece, int64_t begi
 static void pinv_grad(hki_grad_call *call)
 {
     hk_array *x = call->inputs[0], *y = call->output;
-    hk_array *yt = hki_matrix_transposed(y), *gt = hki_matrix_transposed(call->dy);
+    hk_array *yt = hki_matrix_adjoint(y), *gt = hki_matrix_adjoint(call->dy);
     hk_array *first = hki_matrix_times(hki_matrix_times(yt, call->dy), yt);
     hk_array *rest = hki_matrix_less(gt, hki_matrix_times(x, hki_matrix_times(y, gt)));
     hk_array *second = hki_matrix_times(rest, hki_matrix_times(y, yt));
@@ -290,7 +293,7 @@ const hk_op hki_op_pinv = {
     .signature = "x",
     .doc = "Pseudo-inverses (Moore and Penrose) of matrices (..., m, n), by singular values: "
            "(..., n, m). The gradient holds where small changes do not change the rank.",
-    .dtypes = HKI_FLOATS,
+    .dtypes = HKI_INEXACT,
     .contiguous = true,
     .host_only = true,
     .infer = pinv_infer,
@@ -360,7 +363,7 @@ const hk_op hki_op_matrix_rank = {
     .signature = "x",
     .doc = "Ranks of matrices, as int64: how many singular values are more than rtol times the "
            "largest.",
-    .dtypes = HKI_FLOATS,
+    .dtypes = HKI_INEXACT,
     .host_only = true,
     .infer = rank_infer,
     .compose = rank_compose,

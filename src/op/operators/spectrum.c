@@ -18,7 +18,7 @@ bool hki_spectrum_begin(hki_spectrum *self, const hki_kernel_call *call, int64_t
                  right = job == HKI_SVD_FULL ? (size_t)n : least;
     const size_t bytes[HKI_SPECTRUM_PARTS] = {
         [HKI_SPECTRUM_A] = (size_t)m * (size_t)n * of->item,
-        [HKI_SPECTRUM_VALUES] = least * of->item,
+        [HKI_SPECTRUM_VALUES] = least * of->real,
         [HKI_SPECTRUM_WORK] = self->need.work,
         [HKI_SPECTRUM_INTEGERS] = self->need.integers,
         [HKI_SPECTRUM_U] = vectors ? left * (size_t)m * of->item : 0,

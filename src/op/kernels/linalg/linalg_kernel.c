@@ -3,6 +3,7 @@
 #include "op/kernels/gemm/gemm_kernel.h"
 #include "op/kernels/linalg/lapack.h"
 
+#include <complex.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -22,21 +23,82 @@ __attribute__((weak)) void _gfortran_concat_string(size_t to_bytes, char *to, si
                                                  : ' ';
 }
 
-#define ITEM      float
-#define NAME(x)   x##_f32
-#define LAPACK(x) s##x##_
-#define GEMM      hki_gemm_f32
-#define EPSILON   (double)FLT_EPSILON
+/* The name of a routine, which may be a macro. */
+#define ROUTINE(p, x)  ROUTINE_(p, x)
+#define ROUTINE_(p, x) p##x##_
+
+#define ITEM       float
+#define REAL       float
+#define IS_COMPLEX 0
+#define WIDE       double
+#define NAME(x)    x##_f32
+#define LAPACK(x)  ROUTINE(s, x)
+#define UNITARY_LQ orglq
+#define GEMM       hki_gemm_f32
+#define EPSILON    (double)FLT_EPSILON
 #include "op/kernels/linalg/linalg_kernel.inc.c"
 #undef ITEM
+#undef REAL
+#undef IS_COMPLEX
+#undef WIDE
 #undef NAME
 #undef LAPACK
+#undef UNITARY_LQ
 #undef GEMM
 #undef EPSILON
 
-#define ITEM      double
-#define NAME(x)   x##_f64
-#define LAPACK(x) d##x##_
-#define GEMM      hki_gemm_f64
-#define EPSILON   DBL_EPSILON
+#define ITEM       double
+#define REAL       double
+#define IS_COMPLEX 0
+#define WIDE       double
+#define NAME(x)    x##_f64
+#define LAPACK(x)  ROUTINE(d, x)
+#define UNITARY_LQ orglq
+#define GEMM       hki_gemm_f64
+#define EPSILON    DBL_EPSILON
 #include "op/kernels/linalg/linalg_kernel.inc.c"
+#undef ITEM
+#undef REAL
+#undef IS_COMPLEX
+#undef WIDE
+#undef NAME
+#undef LAPACK
+#undef UNITARY_LQ
+#undef GEMM
+#undef EPSILON
+
+#define ITEM       float _Complex
+#define REAL       float
+#define IS_COMPLEX 1
+#define WIDE       double _Complex
+#define NAME(x)    x##_c64
+#define LAPACK(x)  ROUTINE(c, x)
+#define UNITARY_LQ unglq
+#define EPSILON    (double)FLT_EPSILON
+#include "op/kernels/linalg/linalg_kernel.inc.c"
+#undef ITEM
+#undef REAL
+#undef IS_COMPLEX
+#undef WIDE
+#undef NAME
+#undef LAPACK
+#undef UNITARY_LQ
+#undef EPSILON
+
+#define ITEM       double _Complex
+#define REAL       double
+#define IS_COMPLEX 1
+#define WIDE       double _Complex
+#define NAME(x)    x##_c128
+#define LAPACK(x)  ROUTINE(z, x)
+#define UNITARY_LQ unglq
+#define EPSILON    DBL_EPSILON
+#include "op/kernels/linalg/linalg_kernel.inc.c"
+#undef ITEM
+#undef REAL
+#undef IS_COMPLEX
+#undef WIDE
+#undef NAME
+#undef LAPACK
+#undef UNITARY_LQ
+#undef EPSILON

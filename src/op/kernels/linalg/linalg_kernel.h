@@ -6,6 +6,8 @@
  * Vectors could be turned round: of those of eigen, and of the columns of u, the largest item in size is positive, the first of several.
  * On the diagonal of r nothing is negative.
  *
+ * Items may be complex. Then symmetric means Hermitian, ^T conjugates, too, values are real, and what is positive is real.
+ *
  * Threads: thread-safe, no locks; each call uses the calling thread only. */
 #ifndef HOCKET_OP_KERNELS_LINALG_KERNEL_H
 #define HOCKET_OP_KERNELS_LINALG_KERNEL_H
@@ -27,7 +29,7 @@ typedef struct hki_linalg_need {
 
 /* The routines of one dtype. */
 typedef struct hki_linalg {
-    size_t item;
+    size_t item, real; /* bytes of an item, and of its real part */
     /* None of the items is NaN or infinite. */
     bool (*is_finite)(const void *x, int64_t count);
 
@@ -37,9 +39,9 @@ typedef struct hki_linalg {
 
     /* The factors of n x n for the functions below, with pivots[n]. Returns 0, or the pivot, from 1, that is exactly 0. */
     int (*lu)(int n, void *a, int *pivots);
-    /* The determinant by factors: its sign, and the logarithm of its absolute value, or the value itself. */
-    double (*lu_determinant)(int n, const void *lu, const int *pivots);
-    double (*lu_sign)(int n, const void *lu, const int *pivots);
+    /* The determinant by factors: its sign, an item, and the logarithm of its absolute value, or the value itself, an item. */
+    void (*lu_determinant)(int n, const void *lu, const int *pivots, void *value);
+    void (*lu_sign)(int n, const void *lu, const int *pivots, void *sign);
     double (*lu_log)(int n, const void *lu);
     /* Solves for so many columns; `b`, of one column after the other, becomes the solutions. */
     void (*lu_solve)(int n, int columns, const void *lu, const int *pivots, void *b);
@@ -68,11 +70,12 @@ typedef struct hki_linalg {
                            void *to);
     /* The mean of x (n,n) and its transpose, which is x where it is symmetric. */
     void (*symmetrise)(int n, const void *x, void *to);
-    /* The transpose (n,m) of x (m,n). */
+    /* The transpose (n,m) of x (m,n), which is not conjugated; and the one that is. */
     void (*transpose)(int m, int n, const void *x, void *to);
+    void (*adjoint)(int m, int n, const void *x, void *to);
 } hki_linalg;
 
-extern const hki_linalg hki_linalg_f32, hki_linalg_f64;
+extern const hki_linalg hki_linalg_f32, hki_linalg_f64, hki_linalg_c64, hki_linalg_c128;
 
 /* LAPACK counts in int; the routines with a need take squares of the smaller size. */
 enum { HKI_LINALG_MOST = 1 << 24, HKI_LINALG_MOST_VECTORS = 20000 };

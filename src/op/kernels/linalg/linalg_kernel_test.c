@@ -51,7 +51,7 @@ static bool factorise(results *of)
     bool ok = f64->cholesky(n, of->factor, false) == 0;
     memcpy(of->inverse, of->a, bytes);
     ok &= f64->lu(n, of->inverse, of->pivots) == 0;
-    of->determinant = f64->lu_determinant(n, of->inverse, of->pivots);
+    f64->lu_determinant(n, of->inverse, of->pivots, &of->determinant);
     of->log = f64->lu_log(n, of->inverse);
     for (int i = 0; i < n; i++)
         of->solution[i] = of->a[i];
