@@ -13,8 +13,8 @@ namespace hk
 
 /* y = sum of x over axes. Sum of the elements along axes (all by default); 0 for none. float32
  * is added up in double precision, but along the first axis, which may be a batch, 16 entries at
- * a time, then in pairs; unsigned integers give uint64, others and bool int64, which wrap
- * around. */
+ * a time, then in pairs (of one axis all in pairs); unsigned integers give uint64, others and
+ * bool int64, which wrap around. */
 struct sum_options {
     HKI_OPTION(sum_options, hk::shape, axes)
     HKI_OPTION(sum_options, bool, keepdims)
