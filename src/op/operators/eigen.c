@@ -187,15 +187,10 @@ static void set_gradient(hki_grad_call *call, hk_array *vh, hk_array *inner)
         hki_gradient_as(hki_op_call2(&hki_op_solve, vh, inner, NULL), call->input_dtype[0]);
 }
 
-static hk_array *conjugate_rows(hk_array *vectors)
-{
-    return conj_of(hki_matrix_transposed(vectors));
-}
-
 static void eig_grad(hki_grad_call *call)
 {
     hk_array *values = call->outputs[0], *vectors = call->outputs[1];
-    hk_array *vh = conjugate_rows(vectors), *inner = NULL;
+    hk_array *vh = hki_matrix_adjoint(vectors), *inner = NULL;
     if (call->dys[0])
         inner = of_values(call->dys[0], vh);
     if (call->dys[1]) {
@@ -210,7 +205,7 @@ static void eigvals_grad(hki_grad_call *call)
 {
     hk_array *found[2];
     hki_op_call_all(&hki_op_eig, call->inputs, 1, NULL, (hk_device){NULL}, found, 2);
-    hk_array *vh = conjugate_rows(found[1]);
+    hk_array *vh = hki_matrix_adjoint(found[1]);
     set_gradient(call, vh, of_values(call->dy, vh));
 }
 

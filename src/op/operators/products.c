@@ -103,10 +103,6 @@ static hk_array *vecdot_compose(const hki_call *call)
     hk_array *x = call->arrays[0];
     if (hki_dtype_is_complex(x->dtype))
         x = hki_op_call1(&hki_op_conj, x, NULL);
-    const bool is_plain =
-        x->dtype == call->arrays[1]->dtype && (x->dtype == HK_F32 || x->dtype == HK_F64);
-    if (is_plain && x->shape.ndim == 1 && call->arrays[1]->shape.ndim == 1)
-        return hki_op_call2(&hki_op_matmul, x, call->arrays[1], NULL);
     return summed(hki_op_call2(&hki_op_multiply, x, call->arrays[1], NULL), -1);
 }
 
