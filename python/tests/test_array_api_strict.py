@@ -121,6 +121,15 @@ def open_power(x, y, got):
     return nonfinite(x) | same | wide | lost & np.isfinite(x) | (np.abs(y) >= 1e6)
 
 
+def open_inverse_sine(x, got):
+    some = (np.isnan(x.real) | np.isnan(x.imag)) & (np.isinf(x.real) | np.isinf(x.imag))
+    return some & ((np.isinf(got.real) & np.isnan(got.imag)) | (np.isnan(got.real) & np.isinf(got.imag)))
+
+
+def open_acosh(x, got):
+    return (x.real == 0) & np.isnan(x.imag) & np.isnan(got.real) & (np.abs(np.abs(got.imag) - np.pi / 2) < 1e-5)
+
+
 # (names, kind): whether an element may differ from the reference, and is what Hocket promises there instead; and why it may, in the
 # words of the standard's version 2025.12.
 OPEN = {
@@ -143,6 +152,10 @@ OPEN = {
     ("sign", "complex"): (
         open_sign, "If a is either -0 or +0 and b is either -0 or +0, the result is 0 + 0j. [...] special cases must be handled according to the "
         "rules of complex number division: a + bj by c is (a/c) + (b/c)j. The reference keeps -0, and has NaN + NaN j of infinities."),
+    ("asin asinh", "complex"): (
+        open_inverse_sine, "If a is NaN and b is +infinity, the result is ±infinity + NaN j (sign of real component unspecified)."),
+    ("acosh", "complex"): (
+        open_acosh, "If a is +0 and b is NaN, the result is NaN ± πj/2 (sign of imaginary component unspecified). Older NumPy has NaN there."),
     ("pow", "float"): (
         open_root, "If x1_i is -0, x2_i is greater than 0, and x2_i is not an odd integer value, the result is +0. If x1_i is -infinity, [...] the "
         "result is +infinity. The reference takes a square root."),
