@@ -1,9 +1,11 @@
 /* What runs in the caller rests on how long it takes, and on whether it is one of a chain, unless the program says. */
+#include "device/cpu/cpu_topology.h"
 #include "engine/policy/place.h"
 #include "tests/check.h"
 
 #include <hocket/runtime.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -50,6 +52,20 @@ static void test_not_told(void)
     CHECK_EQ_I64(hk_runtime_get_internals().inline_calls, 1);
     hki_var_deinit(&var);
     hk_runtime_deinit();
+}
+
+/* A worker that has no core of its own is handed less. */
+static void test_one_core(void)
+{
+    cpu_set_t allowed;
+    CHECK(!sched_getaffinity(0, sizeof allowed, &allowed));
+    hki_cpu_pin((int[]){hki_cpu_least_of("0-1023", &allowed)}, 1);
+    CHECK(hk_ok(hk_runtime_init(NULL)));
+    const hk_runtime_internals limits = hk_runtime_get_internals();
+    CHECK_EQ_I64(limits.inline_ns, HKI_ONE_CORE_NS);
+    CHECK_EQ_I64(limits.inline_short_ns, HKI_ONE_CORE_NS);
+    hk_runtime_deinit();
+    CHECK(!sched_setaffinity(0, sizeof allowed, &allowed));
 }
 
 static void test_told(int64_t inline_ns, int64_t expected_ns, bool runs_here)
@@ -214,6 +230,7 @@ int main(void)
     test_waits_for_each(4000, false);
     test_waits_for_each(-1, false);
     test_not_told();
+    test_one_core();
     test_told(4000, 4000, true);
     test_told(4000, 4001, false);
     test_told(100, 200, false);

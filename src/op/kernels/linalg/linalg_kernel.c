@@ -37,15 +37,6 @@ __attribute__((weak)) void _gfortran_concat_string(size_t to_bytes, char *to, si
 #define GEMM       hki_gemm_f32
 #define EPSILON    (double)FLT_EPSILON
 #include "op/kernels/linalg/linalg_kernel.inc.c"
-#undef ITEM
-#undef REAL
-#undef IS_COMPLEX
-#undef WIDE
-#undef NAME
-#undef LAPACK
-#undef UNITARY_LQ
-#undef GEMM
-#undef EPSILON
 
 #define ITEM       double
 #define REAL       double
@@ -57,15 +48,6 @@ __attribute__((weak)) void _gfortran_concat_string(size_t to_bytes, char *to, si
 #define GEMM       hki_gemm_f64
 #define EPSILON    DBL_EPSILON
 #include "op/kernels/linalg/linalg_kernel.inc.c"
-#undef ITEM
-#undef REAL
-#undef IS_COMPLEX
-#undef WIDE
-#undef NAME
-#undef LAPACK
-#undef UNITARY_LQ
-#undef GEMM
-#undef EPSILON
 
 #define ITEM       float _Complex
 #define REAL       float
@@ -76,14 +58,6 @@ __attribute__((weak)) void _gfortran_concat_string(size_t to_bytes, char *to, si
 #define UNITARY_LQ unglq
 #define EPSILON    (double)FLT_EPSILON
 #include "op/kernels/linalg/linalg_kernel.inc.c"
-#undef ITEM
-#undef REAL
-#undef IS_COMPLEX
-#undef WIDE
-#undef NAME
-#undef LAPACK
-#undef UNITARY_LQ
-#undef EPSILON
 
 #define ITEM       double _Complex
 #define REAL       double
@@ -94,11 +68,3 @@ __attribute__((weak)) void _gfortran_concat_string(size_t to_bytes, char *to, si
 #define UNITARY_LQ unglq
 #define EPSILON    DBL_EPSILON
 #include "op/kernels/linalg/linalg_kernel.inc.c"
-#undef ITEM
-#undef REAL
-#undef IS_COMPLEX
-#undef WIDE
-#undef NAME
-#undef LAPACK
-#undef UNITARY_LQ
-#undef EPSILON

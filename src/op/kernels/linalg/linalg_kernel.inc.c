@@ -367,3 +367,14 @@ const hki_linalg NAME(hki_linalg) = {
 #undef ABSOLUTE
 #undef SVD_REALS
 #undef RWORK
+
+/* What the includer has said. */
+#undef ITEM
+#undef REAL
+#undef IS_COMPLEX
+#undef WIDE
+#undef NAME
+#undef LAPACK
+#undef UNITARY_LQ
+#undef GEMM
+#undef EPSILON
