@@ -251,6 +251,9 @@ static int run(void)
         check_way(way, 3, 256, 31, 0);
         check_way(way, 13, 9, 1100, 0);  /* more than is done at a time */
         check_way(way, 70, 40, 1024, 0); /* rows that are spread */
+        /* two tiles of half their height: what a vector holds too much must not reach the other one */
+        for (int64_t m = 6; m < 16; m++)
+            check_way(way, m, 34, 40, 5);
         for (int i = 0; i < 4; i++)
             check_way(way, random_between(1, 60), random_between(1, 60), random_between(1, 300),
                       random_between(0, 5));

@@ -174,12 +174,33 @@ static void LANES_FN(pack_windows)(const hki_product_windows *w, int64_t j, int6
     (&found, x, w->terms + safe, k1 - safe, to + (safe - k0) * vectors * L);
 }
 
+/* The columns of b that fill panels, row after row: what lies side by side is read at once. Returns the first column left. */
+LANES_TARGET static int64_t LANES_FN(pack_whole_panels)(const hki_product *p, int64_t j0,
+                                                        int64_t j1, int64_t k0, int64_t k1, T *to)
+{
+    const int64_t width = HKI_LAYER_PANEL_VECTORS * L, panels = (j1 - j0) / width;
+    const T *from = (const T *)p->b + k0 * p->ldb + j0;
+    for (int64_t k = k0; k < k1; k++, from += p->ldb, to += width) {
+        T *at = to;
+        for (int64_t j = 0; j < panels * width; j += width, at += width * (k1 - k0)) {
+            UNROLL for (int v = 0; v < HKI_LAYER_PANEL_VECTORS; v++) * (V *)(at + v * L) =
+                *(const VU *)(from + j + v * L);
+        }
+    }
+    return j0 + panels * width;
+}
+
 /* Columns [j0, j1) of sums [k0, k1) of b, as panels. */
 LANES_TARGET static void LANES_FN(product_pack_b)(const hki_product *p, int64_t j0, int64_t j1,
                                                   int64_t k0, int64_t k1, T *to)
 {
     const T *b = p->b;
-    for (int64_t j = j0, vectors; j < j1; j += vectors * L) {
+    int64_t j = j0;
+    if (!p->windows && !p->trans_b) {
+        j = LANES_FN(pack_whole_panels)(p, j0, j1, k0, k1, to);
+        to += (j - j0) * (k1 - k0);
+    }
+    for (int64_t vectors; j < j1; j += vectors * L) {
         vectors = LANES_FN(panel_vectors)(j1, j);
         const int64_t columns = hki_min(j1 - j, vectors * L);
         if (p->windows)
@@ -205,16 +226,38 @@ LANES_INLINE void LANES_FN(copy_row)(const T *from, int64_t count, bool whole, T
             to[i] = from[i];
 }
 
-/* Rows [i0, i1) of sums [k0, k1) of a, a tile: transposed [k][row], else rows a_row apart. */
+/* Rows [i0, i1) of sums [k0, k1) of a that is not transposed: rows a_row apart. */
 LANES_TARGET static void LANES_FN(product_copy_a)(const hki_product_call *call, int64_t i0,
                                                   int64_t i1, int64_t k0, int64_t k1, T *to)
 {
     const hki_product *p = call->product;
     const T *a = p->a;
-    for (int64_t i = i0; !p->trans_a && i < i1; i++, to += call->a_row)
+    for (int64_t i = i0; i < i1; i++, to += call->a_row)
         memcpy(to, a + i * p->lda + k0, (size_t)(k1 - k0) * sizeof(T));
-    for (int64_t k = k0; p->trans_a && k < k1; k++, to += i1 - i0)
-        LANES_FN(copy_row)(a + k * p->lda + i0, i1 - i0, k + 1 < p->k && p->lda >= L, to);
+}
+
+/* Where tile t of so many begins, among so many rows. Tiles differ by a row at most, and the higher ones come first. */
+static int64_t LANES_FN(tile_begin)(int64_t rows, int64_t tiles, int64_t t)
+{
+    return t * (rows / tiles) + hki_min(t, rows % tiles);
+}
+
+/* The same of a transposed one, all tiles at once, since their rows lie side by side: each becomes [k][row]. */
+LANES_TARGET static void LANES_FN(product_gather_a)(const hki_product_call *call, int64_t i0,
+                                                    int64_t i1, int64_t k0, int64_t k1, T *to)
+{
+    const hki_product *p = call->product;
+    const T *from = (const T *)p->a + k0 * p->lda + i0;
+    const int64_t rows = i1 - i0, tiles = hki_divide_up(rows, LAYER_ROWS), depth = k1 - k0;
+    for (int64_t k = 0; k < depth; k++, from += p->lda) {
+        /* what a vector has too much, the next ones of the tile overwrite: a row each at least */
+        const bool whole = k + L <= depth && p->lda >= L;
+        for (int64_t t = 0, begin = 0, end; t < tiles; t++, begin = end) {
+            end = LANES_FN(tile_begin)(rows, tiles, t + 1);
+            LANES_FN(copy_row)
+            (from + begin, end - begin, whole, to + begin * depth + k * (end - begin));
+        }
+    }
 }
 
 /* A block of c at work: rows, columns and sums. */
@@ -242,15 +285,17 @@ static void LANES_FN(product_sweep)(const hki_product_call *call, const LANES_FN
                       .inputs = depth,
                       .continues = b->k0 > 0 || p->adds}};
     LANES_FN(layer_tile) *tile = &tree.plain;
+    if (p->trans_a)
+        LANES_FN(product_gather_a)(call, b->i0, b->i1, b->k0, b->k1, call->a);
     for (int64_t j = b->j0, vectors; j < b->j1; j += vectors * L) {
         vectors = LANES_FN(panel_vectors)(b->j1, j);
         tile->outputs = hki_min(b->j1 - j, vectors * L);
         for (int64_t t = 0, i = b->i0, end; t < tiles; t++, i = end) {
-            end = i + rows / tiles + (t < rows % tiles);
+            end = b->i0 + LANES_FN(tile_begin)(rows, tiles, t + 1);
             T *copy = call->a;
             if (copy)
                 copy += (i - b->i0) * (p->trans_a ? depth : call->a_row);
-            if (copy && j == b->j0)
+            if (copy && !p->trans_a && j == b->j0)
                 LANES_FN(product_copy_a)(call, i, end, b->k0, b->k1, copy);
             tile->x = copy ? copy : (const T *)p->a + i * p->lda + b->k0;
             tile->x_step = p->trans_a ? end - i : 1;
