@@ -10,7 +10,7 @@
 
 /* A product packs its operands anew for every tile, so tiles are large: few for a product of a
  * millisecond, and no narrower than TILE_MIN. Of TILE_NS, give or take half. */
-enum { TILE_NS = 250000, TILE_MIN = 32, TILE_ALIGN = 16, TILES_MAX = 32 };
+enum { TILE_NS = 500000, TILE_MIN = 32, TILE_ALIGN = 16, TILES_MAX = 32 };
 
 double hki_matrix_work_ns(int64_t m, int64_t n, int64_t k, hk_dtype dtype)
 {
