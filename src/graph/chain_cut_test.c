@@ -59,12 +59,12 @@ static void nothing(hk_array *const *arrays, int count, const void *options)
 }
 
 /* Notes a sum of all gradients, so many bytes at a time, which changes none. */
-static void note_sum(const model *self, int count, size_t bytes)
+static void note_sum(hk_array *const *params, int count, size_t bytes)
 {
     hk_array *list[PARAMS];
     hki_capture *capture = hki_capturing;
     for (int i = 0; i < count; i++)
-        list[i] = hk_grad(self->params[i]);
+        list[i] = hk_grad(params[i]);
     hki_capture_hook.compound_begin(capture, "sum", nothing, list, count, NULL, 0, bytes);
     hki_capture_hook.compound_end(capture);
 }
@@ -89,12 +89,9 @@ static int train(hk_array **grads, bool convolves, bool maximum, size_t bytes)
     hk_record_end();
     hk_backward(loss);
     const int used = convolves ? 0 : 3;
-    hk_array **params = self.params + used;
-    model summed = self;
-    memmove(summed.params, params, (size_t)(PARAMS - used) * sizeof *params);
     if (bytes)
-        note_sum(&summed, PARAMS - used, bytes);
-    hk_sgd(params, PARAMS - used, &(hk_sgd_options){.lr = 0.1});
+        note_sum(self.params + used, PARAMS - used, bytes);
+    hk_sgd(self.params + used, PARAMS - used, &(hk_sgd_options){.lr = 0.1});
     hk_graph *graph = hk_capture_end(NULL);
     CHECK(hk_ok(hk_graph_status(graph)));
     for (int i = 0; i < STEPS; i++)
