@@ -378,7 +378,7 @@ void(hk_all_reduce_by)(hk_array *const *arrays, int n, hk_all_reduce_algorithm a
     hki_capture *capture = hki_capturing;
     if (capture)
         hki_capture_hook.compound_begin(capture, operation, again, arrays, n, &algorithm,
-                                        sizeof algorithm);
+                                        sizeof algorithm, HKI_EARLY_BYTES);
     bool contiguous = true;
     for (int i = 0; i < n; i++)
         contiguous = contiguous && hk_is_contiguous(arrays[i]);

@@ -317,7 +317,7 @@ static void note_call(hki_capture *self, const hki_call *call, hk_array *const *
 
 static void compound_begin(hki_capture *self, const char *operation, hki_capture_again_fn again,
                            hk_array *const *arrays, int count, const void *options,
-                           size_t options_bytes)
+                           size_t options_bytes, size_t early_bytes)
 {
     hki_capturing = NULL;
     if (!check_state(self, operation))
@@ -328,6 +328,7 @@ static void compound_begin(hki_capture *self, const char *operation, hki_capture
     node->kind = HKI_NODE_COMPOUND;
     node->device = arrays[0]->storage->device;
     node->again = again;
+    node->early_bytes = early_bytes;
     bool noted = true;
     for (int i = 0; noted && i < count; i++, node->input_count++)
         noted = operand_note(self, node, i, arrays[i], false);
@@ -477,7 +478,8 @@ static void release_temporaries(hk_graph *graph)
             atomic_store_explicit(&slot->storage->is_passing, true, memory_order_relaxed);
             hki_memory_pool_trim(slot->device->memory);
         }
-        hki_storage_release_name(slot->storage);
+        if (slot->storage) /* a chain's own has none */
+            hki_storage_release_name(slot->storage);
         slot->storage = NULL;
     }
 }

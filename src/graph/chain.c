@@ -37,6 +37,7 @@ void hki_chain_destroy(hki_chain *chain)
     free(chain->masks);
     free(chain->arrays);
     free(chain->array_is_new);
+    hki_chain_parts_destroy(chain);
     hki_chain_kept_release(chain->kept);
     free(chain);
 }
@@ -280,6 +281,7 @@ static hki_chain *chain_try(const hk_graph *graph, const hki_chain_place *places
     for (int i = 0; made && i < chain->array_count; i++)
         chain->array_is_new[i] = i >= chain->read_count &&
                                  graph->slots[chain->arrays[i].slot].kind == HKI_SLOT_TEMPORARY;
+    made = made && hki_chain_cut(chain, graph, places);
     free(outside);
     if (made)
         return chain;
@@ -299,24 +301,54 @@ static hki_chain *chain_create(const hk_graph *graph, const hki_chain_place *pla
     return chain;
 }
 
-static bool node_of_chain(hki_node *node, hki_chain *chain)
+static bool node_of_part(hki_node *node, hki_chain *chain, int index)
 {
-    size_t bytes = (size_t)chain->array_count * sizeof *node->operands;
+    const hki_chain_part *part = &chain->parts[index];
+    const bool is_cut = chain->part_count > 1;
     *node = (hki_node){.kind = HKI_NODE_CHAIN,
                        .operation = "chain",
                        .source = chain->calls[0].source,
                        .device = chain->device,
                        .first_call = chain->calls[0].first_call,
-                       .input_count = chain->read_count,
-                       .output_count = chain->array_count - chain->read_count,
-                       .operands = malloc(bytes + 1),
-                       .chain = chain};
+                       .input_count = part->read_count,
+                       .output_count = part->array_count - part->read_count + is_cut,
+                       .operands = calloc((size_t)part->array_count + 1, sizeof *node->operands),
+                       .chain = chain,
+                       .part = index};
     for (int i = 0; i < chain->call_count; i++)
         if (chain->calls[i].last_call > node->last_call)
             node->last_call = chain->calls[i].last_call;
-    if (node->operands)
-        memcpy(node->operands, chain->arrays, bytes);
+    for (int i = 0; node->operands && i < part->array_count; i++)
+        node->operands[i] = chain->arrays[part->arrays[i]];
+    const int64_t bytes = hki_chain_state_bytes(chain);
+    if (node->operands && is_cut)
+        node->operands[part->array_count] = (hki_operand){
+            .slot = chain->state_slot,
+            .tensor = {.dtype = HK_U8,
+                       .ndim = 1,
+                       .dims = {bytes},
+                       .strides = {1},
+                       .size = bytes,
+                       .is_contiguous = true},
+            .span = {.begin = 0, .end = (uint64_t)bytes}};
     return node->operands;
+}
+
+/* What a chain that is cut keeps between its parts. */
+static bool add_state(hk_graph *graph, hki_chain *chain)
+{
+    hki_slot *slots = realloc(graph->slots, ((size_t)graph->slot_count + 1) * sizeof *slots);
+    if (!slots)
+        return false;
+    graph->slots = slots;
+    slots[graph->slot_count] = (hki_slot){.kind = HKI_SLOT_TEMPORARY,
+                                          .device = chain->device,
+                                          .bytes = (uint64_t)hki_chain_state_bytes(chain),
+                                          .bound = -1,
+                                          .first = -1,
+                                          .last = -1};
+    chain->state_slot = graph->slot_count++;
+    return true;
 }
 
 /* It no longer reads the arrays. */
@@ -328,33 +360,53 @@ static void drop_inputs(hki_node *node)
     node->staging = (hki_call_staging){0};
 }
 
-/* Those before the chain, the chain, those after it. */
-static bool replace(hk_graph *graph, const hki_chain_place *places, hki_chain *chain)
+/* Those before the chain; then each part, and those that can come behind it. */
+static void arrange(hk_graph *graph, const hki_chain_place *places, const hki_node *parts, int count,
+                    const int *behind, hki_node *nodes)
 {
-    hki_node *nodes = malloc((size_t)(graph->node_count + 1) * sizeof *nodes), node;
-    if (!nodes || !node_of_chain(&node, chain)) {
-        free(nodes);
-        return false;
-    }
-    int count = 0;
+    int placed = 0;
     for (int i = 0; i < graph->node_count; i++) {
         if (places[i] == HKI_PLACE_BEFORE_BY_SHAPE)
             drop_inputs(&graph->nodes[i]);
         if (places[i] == HKI_PLACE_BEFORE || places[i] == HKI_PLACE_BEFORE_BY_SHAPE)
-            nodes[count++] = graph->nodes[i];
+            nodes[placed++] = graph->nodes[i];
     }
-    nodes[count++] = node;
-    for (int i = 0; i < graph->node_count; i++) {
-        if (places[i] == HKI_PLACE_AFTER) {
-            nodes[count++] = graph->nodes[i];
-        } else if (places[i] == HKI_PLACE_WITHIN) {
+    for (int p = 0; p < count; p++) {
+        nodes[placed++] = parts[p];
+        for (int i = 0; i < graph->node_count; i++)
+            if (places[i] == HKI_PLACE_AFTER && behind[i] == p)
+                nodes[placed++] = graph->nodes[i];
+    }
+    for (int i = 0; i < graph->node_count; i++)
+        if (places[i] == HKI_PLACE_WITHIN)
             hki_node_deinit(&graph->nodes[i]);
-        }
-    }
     free(graph->nodes);
     graph->nodes = nodes;
-    graph->node_count = count;
-    return true;
+    graph->node_count = placed;
+}
+
+/* False: out of host memory, and the graph does what it did. */
+static bool replace(hk_graph *graph, const hki_chain_place *places, hki_chain *chain)
+{
+    const int count = chain->part_count;
+    hki_node *nodes = malloc((size_t)(graph->node_count + count) * sizeof *nodes);
+    hki_node *parts = calloc((size_t)count, sizeof *parts);
+    int *behind = calloc((size_t)graph->node_count + 1, sizeof *behind);
+    bool made = nodes && parts && behind && (count == 1 || add_state(graph, chain));
+    for (int p = 0; made && p < count; p++)
+        made = node_of_part(&parts[p], chain, p);
+    made = made && hki_chain_follow(graph, places, parts, count, behind);
+    if (made) {
+        atomic_store_explicit(&chain->refs, (unsigned)count, memory_order_relaxed);
+        arrange(graph, places, parts, count, behind, nodes);
+    } else {
+        for (int p = 0; parts && p < count; p++)
+            hki_node_deinit(&parts[p]);
+        free(nodes);
+    }
+    free(parts);
+    free(behind);
+    return made;
 }
 
 void hki_graph_form_chains(hk_graph *graph)
@@ -389,7 +441,7 @@ static void describe_block(const hki_chain_step *step, FILE *stream)
             step->block.relu ? ", relu" : "", pools[step->block.pool]);
 }
 
-void hki_chain_describe(const hki_chain *chain, FILE *stream)
+void hki_chain_describe(const hki_chain *chain, int part, FILE *stream)
 {
     static const char *const forms[] = {"", " rows", " images"};
     fprintf(stream,
@@ -400,6 +452,8 @@ void hki_chain_describe(const hki_chain *chain, FILE *stream)
             chain->workspace_bytes >> 10, chain->sum_bytes >> 10, chain->kept_bytes >> 10);
     for (int i = 0; i < chain->step_count; i++) {
         const hki_chain_step *step = &chain->steps[i];
+        if (step->part != part)
+            continue;
         fprintf(stream, "  ");
         if (step->kind == HKI_STEP_TO_LANES || step->kind == HKI_STEP_TO_ROWS)
             fprintf(stream, "to %s", step->kind == HKI_STEP_TO_LANES ? "lanes" : "rows");

@@ -51,6 +51,7 @@ typedef struct hki_chain_sum {
     int64_t elements;
     int64_t at;       /* in a piece's part, bytes */
     double divisor;   /* of the whole; 0: none */
+    int part;
     bool accumulates; /* blocks add to that of a run; else one step at the end of a piece sets it */
 } hki_chain_sum;
 
@@ -88,6 +89,7 @@ typedef struct hki_chain_step {
     hki_chain_step_kind kind;
     int call;       /* of chain->calls: what failures are blamed on */
     int call_count; /* how many calls it stands for */
+    int part;
 
     /* CALL, CALL_END */
     hki_chain_ref in[HKI_MAX_INPUTS], out[HKI_MAX_OUTPUTS];
@@ -115,6 +117,7 @@ typedef struct hki_chain_pack {
         is_constant; /* no call of the graph writes the weight, and it is the same array at each replay */
     hki_image x; /* of images: the layout that the weights are packed for */
     int weight;  /* operand */
+    int part;
     int64_t at;  /* in the memory for constant packs, or for the others */
 } hki_chain_pack;
 
@@ -130,6 +133,15 @@ typedef struct hki_chain_mask {
     int64_t at; /* in the workspace */
     int64_t bytes;
 } hki_chain_mask;
+
+/* Some of a chain's steps, as a task of its own: chain_cut.c. */
+typedef struct hki_chain_part {
+    int begin, end; /* steps for each block */
+    int *arrays;    /* owned: of the chain's, which it reads, then which it writes */
+    int read_count, array_count;
+    _Atomic(int64_t)
+        took_ns; /* a run of all pieces, one after the other, smoothed; 0: there was none */
+} hki_chain_part;
 
 struct hki_chain {
     atomic_uint refs; /* its node's and those of its tasks */
@@ -159,11 +171,13 @@ struct hki_chain {
     bool *array_is_new;  /* temporaries, which a replay makes */
     int read_count, array_count;
     /* Bytes: workspace of a running piece, the part of it that a block uses, where its scratch and the sums of runs that
-     * wait begin, a piece's part of the sums, packed weights, those that are kept. */
-    int64_t workspace_bytes, block_bytes, scratch_at, waiting_at, sum_bytes, packed_bytes,
+     * wait begin, a piece's part of the sums, packed weights, those that are kept. Rows of a whole piece begin at kept_at. */
+    int64_t workspace_bytes, block_bytes, kept_at, scratch_at, waiting_at, sum_bytes, packed_bytes,
         kept_bytes;
-    _Atomic(int64_t)
-        took_ns; /* a run of all pieces, one after the other, smoothed; 0: there was none */
+    hki_chain_part *parts; /* one, unless it is cut */
+    int part_count;
+    int state_slot; /* cut: of what blocks and pieces hold between parts, so many bytes a block and a piece */
+    int64_t block_state_bytes, piece_state_bytes;
     hki_lock kept_lock;
     hki_chain_kept *kept; /* counted; NULL: none; under the lock */
 };
@@ -201,6 +215,18 @@ static inline int hki_chain_input(int call, int input)
 /* chain_layout.c: inserts conversions between layouts, and gives everything its place. False: out of host memory, or a
  * step on images cannot read what another makes. */
 bool hki_chain_lay_out(hki_chain *chain);
+
+/* chain_cut.c: sets chain->parts, one or several. False: out of host memory. */
+bool hki_chain_cut(hki_chain *chain, const hk_graph *graph, const hki_chain_place *places);
+void hki_chain_parts_destroy(hki_chain *chain);
+/* The nodes of all parts are in place: behind[i] becomes the part that the graph's node i, which comes after the chain, can
+ * follow at once. False: out of host memory. */
+bool hki_chain_follow(const hk_graph *graph, const hki_chain_place *places, const hki_node *parts,
+                      int count, int *behind);
+static inline int64_t hki_chain_state_bytes(const hki_chain *chain)
+{
+    return chain->piece_count * chain->piece_state_bytes;
+}
 
 /* How a noted call treats the batch: op->batch with its operands. *batch points into *views. */
 typedef struct hki_chain_views {
@@ -241,7 +267,9 @@ typedef struct hki_chain_run {
     int64_t piece;
     int64_t begin, end;                  /* samples of the piece */
     int64_t first, count;                /* of the block, or of the piece at its end */
-    char *workspace, *piece_sums, *sums; /* sums: of the run */
+    char *workspace, *rows; /* where offsets of the block count from; those of rows of a whole piece */
+    char *scratch;          /* and sums of runs that wait */
+    char *piece_sums, *sums; /* sums: of the run */
     const char *packed, *kept;           /* weights: NULL, or those that are constant */
     char *const *arrays;                 /* where the operands' first elements are */
     hki_storage *storage; /* some storage of the device, for kernels that ask where they are */

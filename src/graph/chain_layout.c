@@ -325,6 +325,7 @@ bool hki_chain_lay_out(hki_chain *chain)
     if (!self.fits || !place_block(chain, &end))
         return false;
     chain->block_bytes = end + scratch_of(chain);
+    chain->kept_at = end;
     for (int i = 0; i < chain->value_count; i++) {
         hki_chain_value *value = &chain->values[i];
         if (value->array >= 0 || !value->is_kept)

@@ -3,9 +3,12 @@
 #ifndef HOCKET_GRAPH_CHAIN_PROGRAMS_FIXTURE_H
 #define HOCKET_GRAPH_CHAIN_PROGRAMS_FIXTURE_H
 
+#include "op/call/capture.h"
+
 #include <hocket/hocket.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MAX_ARRAYS = 4, MAX_HELD = 8, MAX_VALUES = 1 << 20, PASSES = 3, N = -1 };
 
@@ -89,7 +92,35 @@ static void add_values(outcome *self, hk_array *x)
     self->count += size;
 }
 
-enum mode { CALLS, EXACT, CHAINS };
+/* SUMMED and CUT: chains, with a sum of all gradients and held arrays behind them, in one and bit by bit. */
+enum mode { CALLS, EXACT, CHAINS, SUMMED, CUT };
+
+static void sum_nothing(hk_array *const *arrays, int count, const void *options)
+{
+    (void)arrays, (void)count, (void)options;
+}
+
+/* Notes a sum over devices that changes nothing. */
+static void note_sum(hk_array *const *arrays, int count, size_t early_bytes)
+{
+    hki_capture *capture = hki_capturing;
+    hki_capture_hook.compound_begin(capture, "sum", sum_nothing, arrays, count, NULL, 0,
+                                    early_bytes);
+    hki_capture_hook.compound_end(capture);
+}
+
+static inline void note_sum_of(const state *self, size_t early_bytes)
+{
+    hk_array *list[MAX_ARRAYS + MAX_HELD];
+    int count = 0;
+    for (int i = 0; i < self->param_count; i++)
+        if (hk_grad(self->params[i]))
+            list[count++] = hk_grad(self->params[i]);
+    for (int i = 0; i < self->held_count; i++)
+        list[count++] = self->held[i];
+    if (count)
+        note_sum(list, count, early_bytes);
+}
 
 /* Three passes, on other bound arrays each; what they leave. Returns how many calls became fewer tasks. */
 static int64_t run(const program *its, int64_t n, enum mode mode, outcome *result)
@@ -117,6 +148,8 @@ static int64_t run(const program *its, int64_t n, enum mode mode, outcome *resul
         if (i == 0 || mode == CALLS) {
             HK_SCOPE;
             its->step(&self);
+            if (mode >= SUMMED)
+                note_sum_of(&self, mode == CUT ? 16 : 1 << 30);
         } else {
             hk_replay(graph, self.bound, self.bound_count);
         }
@@ -148,6 +181,22 @@ static double apart(double a, double b)
     return fabs(a - b) / fmax(1, fabs(a));
 }
 
+static int cuts; /* tasks that chains became beyond one each */
+
+static void compare_parts(const program *its, int64_t n)
+{
+    static outcome whole, parts;
+    cuts += (int)(run(its, n, SUMMED, &whole) - run(its, n, CUT, &parts));
+    CHECK_EQ_I64(parts.count, whole.count);
+    for (int i = 0; i < parts.count; i++)
+        if (memcmp(&whole.values[i], &parts.values[i], sizeof whole.values[i]) != 0) {
+            fprintf(stderr, "%s (%llu) of %d: value %d is %.17g in parts, and %.17g\n", its->name,
+                    (unsigned long long)its->seed, (int)n, i, parts.values[i], whole.values[i]);
+            CHECK(false);
+            break;
+        }
+}
+
 static void compare(const program *its, int64_t n)
 {
     static outcome calls, exact, chains;
@@ -166,6 +215,7 @@ static void compare(const program *its, int64_t n)
         fprintf(stderr, "%s (%llu) of %d: exact %g, chain %g apart, %d calls fewer\n", its->name,
                 (unsigned long long)its->seed, (int)n, exact_most, most, (int)saved);
     CHECK(good);
+    compare_parts(its, n);
 }
 
 static inline void compare_all(const program *programs, size_t count)

@@ -488,6 +488,7 @@ int main(void)
     CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_cores = 2})));
     compare_all(programs, sizeof programs / sizeof *programs);
     CHECK(!hk_status_print(hk_wait_all(), stderr));
+    CHECK(cuts > 0);
     hk_runtime_deinit();
     return check_result();
 }

@@ -212,6 +212,7 @@ int main(int argc, char **argv)
         compare(&its, i % 3 == 1 ? 70 : 32);
     }
     CHECK(!hk_status_print(hk_wait_all(), stderr));
+    CHECK(cuts > 0);
     hk_runtime_deinit();
     return check_result();
 }

@@ -9,8 +9,8 @@ static char *rows_of(const hki_chain_run *run, int index)
     int64_t sample_bytes = value->elements * (int64_t)hki_dtype_bytes(value->dtype);
     if (value->array >= 0)
         return run->arrays[value->array] + run->first * sample_bytes;
-    return run->workspace + value->rows +
-           (value->is_kept ? (run->first - run->begin) * sample_bytes : 0);
+    return value->is_kept ? run->rows + value->rows + (run->first - run->begin) * sample_bytes
+                          : run->workspace + value->rows;
 }
 
 static char *lanes_of(const hki_chain_run *run, int index)
@@ -106,7 +106,7 @@ static bool run_call(const hki_chain_run *run, const hki_chain_step *step)
     call.grain = extent->grain;
     call.method = 0; /* what is best for all samples need not be for a block of them */
     call.partial_bytes = extent->partial_bytes;
-    call.partials = extent->partial_bytes ? run->workspace + chain->scratch_at : NULL;
+    call.partials = extent->partial_bytes ? run->scratch : NULL;
     call.first_piece = run->piece;
     call.first_index = step->in_lanes ? 0 : first_index(run, step, op->split);
     call.task = run->task;
@@ -140,7 +140,7 @@ static void run_image(const hki_chain_run *run, const hki_chain_step *step)
     hki_conv2d_image_forward(
         &image, run->count, (const float *)(const void *)x, packed_of(run, step->pack),
         step->bias < 0 ? NULL : (const float *)(const void *)run->arrays[step->bias],
-        (float *)(void *)lanes_of(run, step->y), run->workspace + run->chain->scratch_at);
+        (float *)(void *)lanes_of(run, step->y), run->scratch);
 }
 
 /* In a chain of rows. */
@@ -151,7 +151,7 @@ static void run_layer(const hki_chain_run *run, const hki_chain_step *step)
     hki_layer_run(
         &layer, run->chain->f64, rows_of(run, is_backward ? step->dy : step->x), run->count,
         packed_of(run, step->pack), step->bias < 0 ? NULL : run->arrays[step->bias],
-        rows_of(run, is_backward ? step->dx : step->y), run->workspace + run->chain->scratch_at);
+        rows_of(run, is_backward ? step->dx : step->y), run->scratch);
 }
 
 static void run_forward(const hki_chain_run *run, const hki_chain_step *step)
@@ -161,7 +161,7 @@ static void run_forward(const hki_chain_run *run, const hki_chain_step *step)
         &step->block, chain->f64, lanes_of(run, step->x), packed_of(run, step->pack),
         step->bias < 0 ? NULL : run->arrays[step->bias], lanes_of(run, step->y),
         step->mask < 0 ? NULL : run->workspace + chain->masks[step->mask].at,
-        run->workspace + chain->scratch_at);
+        run->scratch);
 }
 
 static void run_backward(const hki_chain_run *run, const hki_chain_step *step)
@@ -171,7 +171,7 @@ static void run_backward(const hki_chain_run *run, const hki_chain_step *step)
         &step->block, chain->f64, lanes_of(run, step->x), lanes_of(run, step->dy),
         step->mask < 0 ? NULL : run->workspace + chain->masks[step->mask].at,
         packed_of(run, step->pack), run->count, lanes_of(run, step->dx), sum_of(run, step->dweight),
-        sum_of(run, step->dbias), run->workspace + chain->scratch_at);
+        sum_of(run, step->dbias), run->scratch);
 }
 
 static void run_spread(const hki_chain_run *run, const hki_chain_step *step)

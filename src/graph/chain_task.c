@@ -9,13 +9,16 @@
 
 typedef struct chain_payload {
     hki_chain *chain; /* counted */
+    int part;
+    hki_storage *state; /* a use; NULL: the chain is not cut */
     char *packed, *sums;
     hki_chain_kept *kept; /* counted */
     bool keeps;           /* it is this task that packs them */
     atomic_int packs_taken;
-    hki_storage **storages; /* of the operands, a use of each */
+    hki_storage **storages; /* of the operands, a use of each; NULL: not this part's */
     int64_t *offsets;       /* of their first elements, in elements */
     uint64_t *versions;     /* see hki_task_spec */
+    hki_storage *some; /* of the operands */
     char **arrays;
     atomic_uchar *is_packed;
 } chain_payload;
@@ -77,6 +80,8 @@ static bool prepare(hki_task *task, void *payload)
     const hki_chain *chain = self->chain;
     for (int i = 0; i < chain->array_count; i++) {
         hki_storage *storage = self->storages[i];
+        if (!storage)
+            continue;
         if (i >= chain->read_count && !hki_storage_materialise(storage)) {
             fail_for_memory(task, 0, chain->device, (int64_t)storage->bytes);
             return false;
@@ -84,6 +89,10 @@ static bool prepare(hki_task *task, void *payload)
         const hki_tensor *tensor = &chain->arrays[i].tensor;
         self->arrays[i] = hki_storage_kernel_data(storage) +
                           self->offsets[i] * (int64_t)hki_dtype_bytes(tensor->dtype);
+    }
+    if (self->state && !hki_storage_materialise(self->state)) {
+        fail_for_memory(task, 0, chain->device, (int64_t)self->state->bytes);
+        return false;
     }
     return prepare_weights(task, self) && prepare_sums(task, self);
 }
@@ -96,7 +105,7 @@ static void pack_weights(chain_payload *self)
     while ((i = atomic_fetch_add_explicit(&self->packs_taken, 1, memory_order_relaxed)) <
            chain->pack_count) {
         const hki_chain_pack *pack = &chain->packs[i];
-        if (!pack->is_constant || self->keeps)
+        if (pack->part == self->part && (!pack->is_constant || self->keeps))
             hki_chain_pack_weight(
                 chain, pack, self->arrays[pack->weight],
                 (pack->is_constant ? hki_chain_kept_data(self->kept) : self->packed) + pack->at);
@@ -118,29 +127,30 @@ static void await_pack(const chain_payload *self, int pack)
 static char *sums_of_run(const hki_chain_run *run, int live)
 {
     return live == 0 ? run->piece_sums
-                     : run->workspace + run->chain->waiting_at + (live - 1) * run->chain->sum_bytes;
+                     : run->scratch + (run->chain->waiting_at - run->chain->scratch_at) +
+                           (live - 1) * run->chain->sum_bytes;
 }
 
-static void begin_run(hki_chain_run *run, int live)
+static void begin_run(hki_chain_run *run, int part, int live)
 {
     const hki_chain *chain = run->chain;
     run->sums = sums_of_run(run, live);
     for (int i = 0; i < chain->sum_count; i++) {
         const hki_chain_sum *sum = &chain->sums[i];
-        if (sum->accumulates)
+        if (sum->part == part && sum->accumulates)
             memset(run->sums + sum->at, 0, (size_t)sum->elements * hki_dtype_bytes(sum->dtype));
     }
 }
 
 /* Returns how many sums there are. */
-static int end_run(const hki_chain_run *run, int live)
+static int end_run(const hki_chain_run *run, int part, int live)
 {
     const hki_chain *chain = run->chain;
     const int pairs =
         hki_sum_pairs(hki_sum_runs(run->end - run->begin), (run->first - run->begin) / HKI_SUM_RUN);
     for (int i = 0; i < chain->sum_count; i++) {
         const hki_chain_sum *sum = &chain->sums[i];
-        if (sum->accumulates)
+        if (sum->part == part && sum->accumulates)
             hki_sum_join(sum->dtype, sum->elements, run->piece_sums + sum->at,
                          sums_of_run(run, 1) + sum->at, (size_t)chain->sum_bytes, live + 1, pairs);
     }
@@ -150,8 +160,9 @@ static int end_run(const hki_chain_run *run, int live)
 static bool run_block(chain_payload *self, hki_chain_run *run)
 {
     const hki_chain *chain = self->chain;
+    const hki_chain_part *part = &chain->parts[self->part];
     bool ok = true;
-    for (int i = 0; ok && i < chain->end_steps; i++) {
+    for (int i = part->begin; ok && i < part->end; i++) {
         const hki_chain_step *step = &chain->steps[i];
         await_pack(self, step->pack);
         ok = hki_chain_run_step(run, step);
@@ -163,49 +174,71 @@ static bool run_block(chain_payload *self, hki_chain_run *run)
 static void run_piece(chain_payload *self, hki_chain_run *run)
 {
     const hki_chain *chain = self->chain;
+    char *const blocks = run->workspace;
     int live = 0;
     bool ok = true;
     for (run->first = run->begin; ok && run->first < run->end; run->first += run->count) {
         const int64_t done = run->first - run->begin, next = run->first + chain->block_samples;
         run->count = (next < run->end ? next : run->end) - run->first;
         if (chain->accumulates && done % HKI_SUM_RUN == 0)
-            begin_run(run, live);
+            begin_run(run, self->part, live);
+        run->workspace = blocks + done / chain->block_samples * chain->block_state_bytes;
         ok = run_block(self, run);
         if (chain->accumulates && ok &&
             (next >= run->end || (next - run->begin) % HKI_SUM_RUN == 0))
-            live = end_run(run, live);
+            live = end_run(run, self->part, live);
     }
     run->sums = run->piece_sums;
     run->first = run->begin;
     run->count = run->end - run->begin;
     for (int i = chain->end_steps; ok && i < chain->step_count; i++)
-        ok = hki_chain_run_step(run, &chain->steps[i]);
+        if (chain->steps[i].part == self->part)
+            ok = hki_chain_run_step(run, &chain->steps[i]);
 }
 
 /* What the calls took one by one says little of what they take in the cache, fused. */
-static void learn(hki_chain *chain, int64_t sample_ns)
+static void learn(hki_chain_part *part, int64_t sample_ns)
 {
-    const int64_t old = atomic_load_explicit(&chain->took_ns, memory_order_relaxed);
+    const int64_t old = atomic_load_explicit(&part->took_ns, memory_order_relaxed);
     /* A thread that lost its core in the middle must not mislead the next runs. */
     if (old && sample_ns > 4 * old)
         sample_ns = 4 * old;
-    atomic_store_explicit(&chain->took_ns, old ? old + (sample_ns - old) / 8 : sample_ns + 1,
+    atomic_store_explicit(&part->took_ns, old ? old + (sample_ns - old) / 8 : sample_ns + 1,
                           memory_order_relaxed);
 }
 
-static int64_t expected_ns(hki_chain *chain)
+static int64_t expected_ns(hki_chain *chain, int index)
 {
-    const int64_t took_ns = atomic_load_explicit(&chain->took_ns, memory_order_relaxed);
+    hki_chain_part *part = &chain->parts[index];
+    const int64_t took_ns = atomic_load_explicit(&part->took_ns, memory_order_relaxed);
     int64_t planned_ns = 0;
     for (int i = 0; i < chain->call_count && !took_ns; i++)
         planned_ns += hki_plan_expect(chain->calls[i].op, chain->calls[i].plan.work_ns);
-    return took_ns ? took_ns : planned_ns;
+    return took_ns ? took_ns : planned_ns / chain->part_count;
+}
+
+/* Blocks of a chain that is cut have places of their own, for the parts to come. */
+static void find_places(const chain_payload *self, hki_chain_run *run, char *own)
+{
+    const hki_chain *chain = self->chain;
+    run->workspace = run->rows = own;
+    run->scratch = own + chain->scratch_at;
+    if (!self->state)
+        return;
+    const int64_t kept = chain->scratch_at - chain->kept_at;
+    run->workspace =
+        hki_storage_kernel_data(self->state) + run->piece * chain->piece_state_bytes;
+    run->rows = run->workspace + chain->piece_state_bytes - kept - chain->kept_at;
+    run->scratch = own;
 }
 
 static void run(hki_task *task, void *payload, int64_t piece)
 {
     chain_payload *self = payload;
     const hki_chain *chain = self->chain;
+    char *own; /* what this run alone needs */
+    const int64_t own_bytes =
+        chain->workspace_bytes - (self->state ? chain->scratch_at : 0);
     const int64_t begin_ns = piece == 0 ? hki_clock_ns() : 0;
     hki_chain_run run = {.chain = chain,
                          .task = task,
@@ -214,15 +247,17 @@ static void run(hki_task *task, void *payload, int64_t piece)
                          .packed = self->packed,
                          .kept = self->kept ? hki_chain_kept_data(self->kept) : NULL,
                          .arrays = self->arrays,
-                         .storage = self->storages[chain->array_count - 1]};
+                         .storage = self->some};
     hki_chain_piece(chain, piece, &run.begin, &run.end);
     pack_weights(self);
-    run.workspace = allocate(task, piece, chain->device, chain->workspace_bytes);
-    if (run.workspace)
+    own = allocate(task, piece, chain->device, own_bytes);
+    if (own) {
+        find_places(self, &run, own);
         run_piece(self, &run);
-    release(chain->device, run.workspace, chain->workspace_bytes);
+    }
+    release(chain->device, own, own_bytes);
     if (piece == 0)
-        learn(self->chain, (hki_clock_ns() - begin_ns) * chain->piece_count);
+        learn(&self->chain->parts[self->part], (hki_clock_ns() - begin_ns) * chain->piece_count);
 }
 
 static void divide(hk_dtype dtype, void *values, int64_t count, double divisor)
@@ -243,6 +278,8 @@ static void join(hki_task *task, void *payload)
         hki_chain_kept_put(chain, self->kept);
     for (int i = 0; i < chain->sum_count; i++) {
         const hki_chain_sum *sum = &chain->sums[i];
+        if (sum->part != self->part)
+            continue;
         char *to = self->arrays[sum->array];
         hki_sum_join_pieces(&chain->cut, sum->dtype, sum->elements, self->sums + sum->at,
                             (size_t)chain->sum_bytes);
@@ -261,7 +298,10 @@ static void finish(hki_task *task, void *payload)
     hki_chain_kept_release(self->kept);
     release(chain->device, self->sums, all_sums(chain));
     for (int i = 0; i < chain->array_count; i++)
-        hki_storage_release_use(self->storages[i]);
+        if (self->storages[i])
+            hki_storage_release_use(self->storages[i]);
+    if (self->state)
+        hki_storage_release_use(self->state);
     hki_chain_destroy(chain);
 }
 
@@ -283,20 +323,24 @@ static hki_access access_to(hki_storage *storage, const hki_operand *operand, in
 bool hki_chain_issue(const hki_node *node, hki_storage *const *storages, const int64_t *base)
 {
     hki_chain *chain = node->chain;
+    const hki_chain_part *part = &chain->parts[node->part];
     size_t count = (size_t)chain->array_count, packs = (size_t)chain->pack_count;
     size_t bytes =
         sizeof(chain_payload) +
         count * (sizeof(hki_storage *) + sizeof(int64_t) + sizeof(uint64_t) + sizeof(char *)) +
         packs * sizeof(atomic_uchar);
     uint64_t new_bytes = 0;
-    for (int i = chain->read_count; i < chain->array_count; i++)
-        new_bytes += chain->array_is_new[i] ? storages[chain->arrays[i].slot]->bytes : 0;
-    hki_task *task = hki_task_begin(chain->device->runtime, bytes, chain->array_count, new_bytes);
+    const int used = node->input_count + node->output_count;
+    for (int i = node->input_count; i < used; i++)
+        new_bytes += node->operands[i].makes ? storages[node->operands[i].slot]->bytes : 0;
+    hki_task *task = hki_task_begin(chain->device->runtime, bytes, used, new_bytes);
     if (!task)
         return false;
     hki_task_spec *spec = hki_task_get_spec(task);
     chain_payload *self = hki_task_payload(task);
     self->chain = chain;
+    self->part = node->part;
+    self->state = self->some = NULL;
     self->packed = self->sums = NULL;
     self->kept = NULL;
     self->keeps = false;
@@ -308,14 +352,22 @@ bool hki_chain_issue(const hki_node *node, hki_storage *const *storages, const i
     atomic_init(&self->packs_taken, 0);
     for (size_t i = 0; i < packs; i++)
         atomic_init(&self->is_packed[i], 0);
-    for (int i = 0; i < chain->array_count; i++) {
-        const hki_operand *operand = &chain->arrays[i];
+    memset(self->storages, 0, count * sizeof(hki_storage *));
+    for (int i = 0; i < used; i++) {
+        const hki_operand *operand = &node->operands[i];
         hki_storage *storage = storages[operand->slot];
-        self->storages[i] = storage;
-        self->offsets[i] = operand->tensor.offset + base[operand->slot];
+        const bool is_state = i >= part->array_count;
+        if (is_state) {
+            self->state = storage;
+        } else {
+            self->some = self->storages[part->arrays[i]] = storage;
+            self->offsets[part->arrays[i]] = operand->tensor.offset + base[operand->slot];
+        }
         hki_storage_retain_use(storage);
-        unsigned mode = i < chain->read_count ? HKI_READ : HKI_WRITE | HKI_HEAL;
-        if (i >= chain->read_count && chain->array_is_new[i])
+        unsigned mode = i < node->input_count ? HKI_READ : HKI_WRITE | HKI_HEAL;
+        if (is_state && node->part > 0)
+            mode = HKI_READ | HKI_WRITE;
+        else if (i >= node->input_count && (is_state || chain->array_is_new[part->arrays[i]]))
             mode |= HKI_FRESH;
         spec->accesses[i] = access_to(storage, operand, base[operand->slot], mode);
     }
@@ -323,10 +375,10 @@ bool hki_chain_issue(const hki_node *node, hki_storage *const *storages, const i
     spec->device = chain->device;
     spec->operation = node->operation;
     spec->piece_count = chain->piece_count;
-    spec->expected_ns = expected_ns(chain);
+    spec->expected_ns = expected_ns(chain, node->part);
     spec->versions = self->versions;
     spec->collective = false;
-    spec->access_count = chain->array_count;
+    spec->access_count = used;
     atomic_fetch_add_explicit(&chain->refs, 1, memory_order_relaxed);
     hki_task_submit(task);
     return true;

@@ -184,7 +184,7 @@ static void put_node(const hk_graph *graph, const hki_node *node, FILE *stream)
         fprintf(stream, "  %s:%d", node->source.file, node->source.line);
     fputs(node->is_backward ? ", backward\n" : "\n", stream);
     if (node->chain)
-        hki_chain_describe(node->chain, stream);
+        hki_chain_describe(node->chain, node->part, stream);
 }
 
 char *hk_graph_to_string(const hk_graph *graph)

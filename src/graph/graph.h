@@ -66,7 +66,9 @@ typedef struct hki_node {
     int input_count, output_count;
 
     hki_capture_again_fn again; /* COMPOUND */
-    hki_chain *chain;           /* CHAIN: owned */
+    size_t early_bytes;         /* COMPOUND: how much of what it names it sums at a time; 0: no sum */
+    hki_chain *chain;           /* CHAIN: counted */
+    int part;                   /* of the chain */
 } hki_node;
 
 struct hk_graph {
@@ -131,7 +133,7 @@ void hki_graph_form_chains(hk_graph *graph);
  * element offset of a bound array in it. Issues one task; false: out of host memory, nothing issued. */
 bool hki_chain_issue(const hki_node *node, hki_storage *const *storages, const int64_t *base);
 void hki_chain_destroy(hki_chain *chain);
-/* Appends what the chain does, a line per step, indented by two blanks. */
-void hki_chain_describe(const hki_chain *chain, FILE *stream);
+/* Appends what a part of the chain does, a line per step, indented by two blanks. */
+void hki_chain_describe(const hki_chain *chain, int part, FILE *stream);
 
 #endif

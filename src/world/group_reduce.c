@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 enum {
-    BUCKET_BYTES = 4 << 20,
+    BUCKET_BYTES = HKI_EARLY_BYTES,
     SMALL_BYTES = 32 << 10 /* of a bucket that goes whole */
 };
 
@@ -221,6 +221,13 @@ static void together(const call_options *options, hk_array *const *arrays)
 
 static void again(hk_array *const *arrays, int count, const void *argument);
 
+static size_t early_bytes(const call_options *options)
+{
+    if (options->operation != HKI_WORLD_REDUCE || options->group->size * options->n < 2)
+        return 0;
+    return options->bucket_bytes ? options->bucket_bytes : BUCKET_BYTES;
+}
+
 static void call(const call_options *options, hk_array *const *arrays)
 {
     const int all = options->n * options->count;
@@ -230,7 +237,7 @@ static void call(const call_options *options, hk_array *const *arrays)
     hki_capture *capture = hki_capturing;
     if (capture)
         hki_capture_hook.compound_begin(capture, hki_world_operation_name(options->operation),
-                                        again, arrays, all, options, sizeof *options);
+                                        again, arrays, all, options, sizeof *options, early_bytes(options));
     if (options->group->size == 1)
         alone(options, arrays);
     else

@@ -1,3 +1,4 @@
+#include "op/call/capture.h"
 #include "world/world.h"
 
 #include "base/cancel.h"
@@ -151,6 +152,7 @@ static void start_locked(const hk_world_options *options)
         world.size = 1;
         world.link = NULL;
     }
+    atomic_store_explicit(&hki_capture_has_ranks, world.size > 1, memory_order_relaxed);
     world.status = error ? error : hki_status_ok();
     world.last_id = 1;
     world.group =

@@ -20,12 +20,18 @@ typedef struct hki_capture_hooks {
     void (*call)(hki_capture *capture, const hki_call *call, hk_array *const *outputs, bool is_new,
                  hki_call_staging staging);
     /* Bracket something compound: begin notes it and pauses the thread's capture, end resumes it. `arrays` are read and
-     * written. options are copied. */
+     * written. options are copied. early_bytes: how much of them is summed at a time, over several devices or ranks;
+     * 0: it is no sum. */
     void (*compound_begin)(hki_capture *capture, const char *operation, hki_capture_again_fn again,
                            hk_array *const *arrays, int count, const void *options,
-                           size_t options_bytes);
+                           size_t options_bytes, size_t early_bytes);
     void (*compound_end)(hki_capture *capture);
 } hki_capture_hooks;
 extern hki_capture_hooks hki_capture_hook;
+
+/* Gradients that are summed at a time, unless a call says otherwise. */
+enum { HKI_EARLY_BYTES = 4 << 20 };
+/* Whether there are several ranks, which may sum gradients when a replay has been issued. */
+extern atomic_bool hki_capture_has_ranks;
 
 #endif
