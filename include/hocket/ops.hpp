@@ -12,9 +12,9 @@ namespace hk
 {
 
 /* y = sum of x over axes. Sum of the elements along axes (all by default); 0 for none. float32
- * is added up in double precision, but along the first axis, which may be a batch, 16 entries at
- * a time, then in pairs (of one axis all in pairs); unsigned integers give uint64, others and
- * bool int64, which wrap around. */
+ * is added up in double precision, four elements first in pairs; along the first axis, which may
+ * be a batch, 16 entries at a time, then in pairs (16 single elements in pairs, too); unsigned
+ * integers give uint64, others and bool int64, which wrap around. */
 struct sum_options {
     HKI_OPTION(sum_options, hk::shape, axes)
     HKI_OPTION(sum_options, bool, keepdims)

@@ -1,6 +1,7 @@
 /* The operators of reduce.def. Loops and their order are in reduce_kernel.c. */
 #include "op/operators/reduce.h"
 
+#include "base/dtype.h"
 #include "base/half.h"
 #include "base/integer_dtypes.h"
 #include "base/text.h"
@@ -172,66 +173,83 @@ static unsigned call_geometry(const hki_kernel_call *call, hki_reduce_geometry *
     return mask;
 }
 
-/* What becomes of a word that gathered `count` elements. */
-static hki_reduce_word finished(const reduction *what, hk_dtype from, int64_t count,
-                                hki_reduce_word word)
+/* What becomes of words that gathered `gathered` elements each. */
+static void finish(const reduction *what, hk_dtype from, int64_t gathered, hki_reduce_word *words,
+                   int64_t count)
 {
-    switch (what->finish) {
-    case FINISH_MEAN:
-        return (hki_reduce_word){.f = (hki_dtype_is_real(from)       ? word.f
-                                       : hki_dtype_is_unsigned(from) ? (double)word.u
-                                                                     : (double)word.i) /
-                                      (double)count};
-    case FINISH_ROOT:
-        return (hki_reduce_word){.f = sqrt(word.f)};
-    case FINISH_ANY:
-        return (hki_reduce_word){.i = word.i > 0};
-    case FINISH_EVERY:
-        return (hki_reduce_word){.i = word.i == count};
-    case FINISH_FINITE:
-        return (hki_reduce_word){.f = isinf(word.f) ? 0 : word.f};
-    case FINISH_NONE:
-        break;
-    }
-    return word;
-}
-
-/* Writes the results of kept elements [begin, end). */
-static void store(const hki_kernel_call *call, const hki_reduce_geometry *geometry,
-                  const hki_reduce_word *words, int64_t begin, int64_t end)
-{
-    const hki_reduce_axes *kept = &geometry->kept;
-    void *out = call->out[0].data;
-    for (int64_t k = begin; k < end; k++) {
-        const hki_reduce_word word =
-            finished(call->op->data, call->in[0].dtype, geometry->gone.count, words[k - begin]);
-        int64_t at = hki_reduce_offset(kept, kept->out_strides, k);
-        switch (call->out[0].dtype) {
-        case HK_F32:
-            ((float *)out)[at] = (float)word.f;
+    const bool is_mean = what->finish == FINISH_MEAN && hki_dtype_is_real(from);
+    for (int64_t k = 0; is_mean && k < count; k++)
+        words[k].f /= (double)gathered;
+    for (int64_t k = 0; !is_mean && what->finish != FINISH_NONE && k < count; k++) {
+        hki_reduce_word *word = &words[k];
+        switch (what->finish) {
+        case FINISH_MEAN:
+            word->f = (hki_dtype_is_unsigned(from) ? (double)word->u : (double)word->i) /
+                      (double)gathered;
             break;
-        case HK_F64:
-            ((double *)out)[at] = word.f;
+        case FINISH_ROOT:
+            word->f = sqrt(word->f);
             break;
-        case HK_F16:
-            ((uint16_t *)out)[at] = hki_f16_from_double(word.f);
+        case FINISH_ANY:
+            word->i = word->i > 0;
             break;
-        case HK_BF16:
-            ((uint16_t *)out)[at] = hki_bf16_from_double(word.f);
+        case FINISH_EVERY:
+            word->i = word->i == gathered;
             break;
-        case HK_BOOL:
-            ((uint8_t *)out)[at] = (uint8_t)word.u;
+        case FINISH_FINITE:
+            word->f = isinf(word->f) ? 0 : word->f;
             break;
-#define STORE(dtype, name, T, least, most)                                                         \
-    case dtype:                                                                                    \
-        ((T *)out)[at] = (T)word.u;                                                                \
-        break;
-            HKI_EACH_INTEGER(STORE)
-#undef STORE
-        case HK_C64: /* complex.c */
-        case HK_C128:
+        case FINISH_NONE:
             break;
         }
+    }
+}
+
+/* Writes words to places that are `stride` apart. */
+static void write_words(hk_dtype dtype, void *out, int64_t stride, const hki_reduce_word *words,
+                        int64_t count)
+{
+#define WRITE(T, value)                                                                            \
+    for (int64_t k = 0; k < count; k++)                                                            \
+        ((T *)out)[k * stride] = (T)(value);                                                       \
+    break;
+    switch (dtype) {
+    case HK_F32:
+        WRITE(float, words[k].f)
+    case HK_F64:
+        WRITE(double, words[k].f)
+    case HK_F16:
+        WRITE(uint16_t, hki_f16_from_double(words[k].f))
+    case HK_BF16:
+        WRITE(uint16_t, hki_bf16_from_double(words[k].f))
+    case HK_BOOL:
+        WRITE(uint8_t, words[k].u)
+#define WRITE_INTEGERS(dtype, name, T, least, most)                                                \
+    case dtype:                                                                                    \
+        WRITE(T, words[k].u)
+        HKI_EACH_INTEGER(WRITE_INTEGERS)
+#undef WRITE_INTEGERS
+    case HK_C64: /* complex.c */
+    case HK_C128:
+        break;
+    }
+#undef WRITE
+}
+
+/* Writes the results of kept elements [begin, end), whose words become anything. */
+static void store(const hki_kernel_call *call, const hki_reduce_geometry *geometry,
+                  hki_reduce_word *words, int64_t begin, int64_t end)
+{
+    const hki_reduce_axes *kept = &geometry->kept;
+    const hk_dtype dtype = call->out[0].dtype;
+    const int64_t inner = kept->ndim ? kept->dims[kept->ndim - 1] : 1;
+    const int64_t stride = kept->ndim ? kept->out_strides[kept->ndim - 1] : 0;
+    finish(call->op->data, call->in[0].dtype, geometry->gone.count, words, end - begin);
+    for (int64_t k = begin, count; k < end; k += count) {
+        const int64_t at = hki_reduce_offset(kept, kept->out_strides, k);
+        count = hki_min(end - k, inner - k % inner);
+        write_words(dtype, (char *)call->out[0].data + at * (int64_t)hki_dtype_bytes(dtype), stride,
+                    words + (k - begin), count);
     }
 }
 
@@ -306,8 +324,7 @@ static void reduce_join(const hki_kernel_call *call)
         join_samples(call, geometry.kept.count);
     else
         join_in_order(call, geometry.kept.count);
-    store(call, &geometry, (const hki_reduce_word *)(const void *)call->partials, 0,
-          geometry.kept.count);
+    store(call, &geometry, (hki_reduce_word *)(void *)call->partials, 0, geometry.kept.count);
 }
 
 /* ---- gradients ----------------------------------------------------------------------------------------- */

@@ -244,28 +244,132 @@ static void test_tree(void)
     CHECK_EQ_I64(wrong, 0);
 }
 
-/* Columns of any number, with rows of any, are sums in double that are rounded once: up to 16 rows. */
+/* Columns of any number are added up as a line is, 16 rows at a time, and fewer ones in double; for each number of columns. */
 static void test_columns(void)
 {
-    enum { ROWS = 16, MOST = 40 };
-    static float x[ROWS * MOST], y[MOST];
+    enum { ROWS = 70, MOST = 40 };
+    static float x[ROWS * MOST], y[MOST], line[ROWS];
     int64_t wrong = 0;
     for (int i = 0; i < ROWS * MOST; i++)
         x[i] = sinf((float)i) * (float)(1 << i % 13);
     for (int rows = 1; rows <= ROWS; rows++)
-        for (int columns = 1; columns <= MOST; columns++) {
+        for (int columns = 1; columns <= MOST; columns += columns < 20 ? 1 : 7) {
             HK_SCOPE;
             const hk_sum_options down = axes(0);
             hk_array *sum = hk_sum(array(x, hk_shape(rows, columns), HK_F32), &down);
             CHECK(hk_ok(hk_to_host(sum, y, (size_t)columns * sizeof *y)));
             for (int j = 0; j < columns; j++) {
                 double exact = 0;
-                for (int i = 0; i < rows; i++)
-                    exact += (double)x[i * columns + j];
-                wrong += y[j] != (float)exact;
+                for (int i = 0; i < rows; i++) {
+                    line[i] = x[i * columns + j];
+                    exact += (double)line[i];
+                }
+                if (rows % 16 == 0)
+                    wrong += y[j] != tree(line, rows / 16);
+                else if (rows < 16)
+                    wrong += y[j] != (float)exact;
+                else
+                    wrong += y[j] != (float)hk_item(
+                                         hk_sum(array(line, hk_shape(rows), HK_F32), NULL), NULL);
             }
         }
     CHECK_EQ_I64(wrong, 0);
+}
+
+/* Sums that are no samples': of the axes after the first. Whether x is a view, and whatever other rows there are, a row has the
+ * same bytes; four numbers at most are added in float. */
+static void test_rows(void)
+{
+    enum { ROWS = 300, MOST = 100 };
+    static float x[ROWS * MOST], y[ROWS], alone;
+    int64_t wrong = 0;
+    const hk_sum_options along = axes(1);
+    for (int i = 0; i < ROWS * MOST; i++)
+        x[i] = sinf((float)i) * (float)(1 << i % 13);
+    for (int size = 1; size <= MOST; size += size < 40 ? 1 : 9) {
+        HK_SCOPE;
+        hk_array *rows = array(x, hk_shape(ROWS, size), HK_F32);
+        hk_array *wide = hk_stack((hk_array *[]){rows, rows, rows}, 3, 2);
+        float of_view[ROWS];
+        CHECK(hk_ok(hk_to_host(hk_sum(rows, &along), y, sizeof y)));
+        CHECK(hk_ok(hk_to_host(hk_sum(hk_index(wide, 2, 1), &along), of_view, sizeof of_view)));
+        CHECK(memcmp(y, of_view, sizeof y) == 0);
+        for (int i = 0; i < ROWS; i++) {
+            double exact = 0, most = 0;
+            for (int j = 0; j < size; j++) {
+                exact += (double)x[i * size + j];
+                most += fabs((double)x[i * size + j]);
+            }
+            wrong += fabs((double)y[i] - exact) > 0x1p-24 * (2 * most + fabs(exact));
+        }
+        for (int i = 0; i < ROWS; i += 97) {
+            CHECK(hk_ok(
+                hk_to_host(hk_sum(hk_slice(rows, 0, i, i + 1), &along), &alone, sizeof alone)));
+            wrong += alone != y[i];
+        }
+    }
+    CHECK_EQ_I64(wrong, 0);
+}
+
+/* Sums whose parts are beyond the largest float, but not the whole; what is infinite leaves other rows as they are. */
+static void test_large(void)
+{
+    enum { ROWS = 20 };
+    static const int sizes[] = {4, 16, 24, 40, 64, 1000};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        HK_SCOPE;
+        const int size = sizes[s];
+        const hk_sum_options along = axes(1);
+        const hk_max_options along_max = {.axes = along.axes};
+        const hk_min_options along_min = {.axes = along.axes};
+        float *x = malloc(sizeof(float) * ROWS * (size_t)size), plain[ROWS], y[ROWS];
+        for (int i = 0; i < ROWS * size; i++)
+            x[i] = sinf((float)i);
+        hk_array *smooth = array(x, hk_shape(ROWS, size), HK_F32);
+        CHECK(hk_ok(hk_to_host(hk_sum(smooth, &along), plain, sizeof plain)));
+        for (int j = 0; j < size; j++)
+            x[3 * size + j] = j < size / 2 ? 3e38f : -3e38f;
+        x[5 * size + size - 1] = INFINITY;
+        x[7 * size] = NAN;
+        for (int kind = 0; kind < 2; kind++) {
+            hk_array *rows = array(x, hk_shape(ROWS, size), HK_F32);
+            /* the same rows in columns of memory */
+            if (kind)
+                rows = hk_transpose(hk_copy(hk_transpose(rows)));
+            CHECK(hk_ok(hk_to_host(hk_sum(rows, &along), y, sizeof y)));
+            CHECK(y[3] == 0 && y[5] == INFINITY && isnan(y[7]));
+            for (int i = 0; i < ROWS && !kind; i++)
+                CHECK(i == 3 || i == 5 || i == 7 || y[i] == plain[i]);
+            CHECK(hk_ok(hk_to_host(hk_max(rows, &along_max), y, sizeof y)));
+            CHECK(y[3] == 3e38f && y[5] == INFINITY && isnan(y[7]) && !isnan(y[6]));
+            CHECK(hk_ok(hk_to_host(hk_min(rows, &along_min), y, sizeof y)));
+            CHECK(y[3] == -3e38f && isnan(y[7]) && !isnan(y[8]));
+        }
+        free(x);
+    }
+}
+
+/* A NaN anywhere is found. */
+static void test_nan_places(void)
+{
+    enum { MOST = 100 };
+    float x[3 * MOST], y[3];
+    const hk_max_options along_max = {.axes = hk_shape(1)};
+    const hk_min_options along_min = {.axes = hk_shape(1)};
+    for (int size = 1; size <= MOST; size += 3)
+        for (int at = 0; at < size; at++) {
+            HK_SCOPE;
+            for (int i = 0; i < 3 * size; i++)
+                x[i] = (float)(i % 7);
+            x[size + at] = NAN;
+            hk_array *rows = array(x, hk_shape(3, size), HK_F32);
+            hk_array *results[] = {hk_max(rows, &along_max), hk_min(rows, &along_min),
+                                   hk_max(hk_cast(rows, HK_F64), &along_max)};
+            for (int i = 0; i < 3; i++) {
+                CHECK(hk_ok(hk_to_host(hk_cast(results[i], HK_F32), y, sizeof y)));
+                CHECK(!isnan(y[0]) && isnan(y[1]) && !isnan(y[2]));
+            }
+        }
 }
 
 static void test_refusals(void)
@@ -379,6 +483,9 @@ int main(void)
     test_ties();
     test_tree();
     test_columns();
+    test_rows();
+    test_large();
+    test_nan_places();
     test_refusals();
     return check_result();
 }

@@ -3,25 +3,17 @@
 
 /* ---- runs of 16 numbers, in pairs ------------------------------------------------------------------------------- */
 
-#define RUN(name, T)                                                                               \
-    static T sixteen_##name(const T *x)                                                            \
-    {                                                                                              \
-        T lane[8];                                                                                 \
-        for (int l = 0; l < 8; l++)                                                                \
-            lane[l] = x[l] + x[l + 8];                                                             \
-        for (int half = 4; half > 0; half /= 2)                                                    \
-            for (int l = 0; l < half; l++)                                                         \
-                lane[l] += lane[l + half];                                                         \
-        return lane[0];                                                                            \
-    }
-RUN(f32, float)
-RUN(f64, double)
+/* Of what AT(0) to AT(15) give. */
+#define SIXTEEN(AT)                                                                                \
+    ((((AT(0) + AT(8)) + (AT(4) + AT(12))) + ((AT(2) + AT(10)) + (AT(6) + AT(14)))) +              \
+     (((AT(1) + AT(9)) + (AT(5) + AT(13))) + ((AT(3) + AT(11)) + (AT(7) + AT(15)))))
+#define ELEMENT(i) from[i]
 
 #if defined(DENSE_WIDE)
 typedef float eight __attribute__((vector_size(32)));
 typedef float eight_unaligned __attribute__((vector_size(32), aligned(4), may_alias));
 
-/* The first step of `sixteen`, of run i. */
+/* The first step of SIXTEEN, of run i. */
 static inline __attribute__((always_inline)) eight half_of(const char *x, int64_t step, int64_t i)
 {
     const eight_unaligned *run = (const eight_unaligned *)(const void *)(x + i * step);
@@ -42,7 +34,7 @@ static inline __attribute__((always_inline)) eight eighths(eight ab, eight cd)
            __builtin_shufflevector(ab, cd, 2, 3, 10, 11, 6, 7, 14, 15);
 }
 
-/* Eight runs at a time go through the steps of `sixteen` side by side. Returns how many were added up. */
+/* Eight runs at a time go through the steps of SIXTEEN side by side. Returns how many were added up. */
 static int64_t eights(const char *x, int64_t step, int64_t runs, float *sums)
 {
     int64_t i = 0;
@@ -65,36 +57,46 @@ static int64_t eights(const char *x, int64_t step, int64_t runs, float *sums)
 }
 #endif
 
-static void sixteens_f32(const void *x, int64_t step, int64_t runs, void *sums)
-{
-    for (int64_t i = eights(x, step, runs, sums); i < runs; i++)
-        ((float *)sums)[i] = sixteen_f32((const float *)(const void *)((const char *)x + i * step));
-}
-
-static void sixteens_f64(const void *x, int64_t step, int64_t runs, void *sums)
-{
-    for (int64_t i = 0; i < runs; i++)
-        ((double *)sums)[i] =
-            sixteen_f64((const double *)(const void *)((const char *)x + i * step));
-}
+#define SIXTEENS(name, T)                                                                          \
+    static void sixteens_##name(const char *x, int64_t step, int64_t runs, T *sums)                \
+    {                                                                                              \
+        for (int64_t i = EIGHTS_##name(x, step, runs, sums); i < runs; i++) {                      \
+            const T *from = (const T *)(const void *)(x + i * step);                               \
+            sums[i] = SIXTEEN(ELEMENT);                                                            \
+        }                                                                                          \
+    }
+#define EIGHTS_f32                    eights
+#define EIGHTS_f64(x, step, runs, to) 0
+SIXTEENS(f32, float)
+SIXTEENS(f64, double)
 
 /* ---- the tree over runs ------------------------------------------------------------------------------------------- */
 
-#define FOUR(n)    n, n + 64, n + 32, n + 96
-#define SIXTEEN(n) FOUR(n), FOUR(n + 16), FOUR(n + 8), FOUR(n + 24)
+#define FOUR_OF(n)    n, n + 64, n + 32, n + 96
+#define SIXTEEN_OF(n) FOUR_OF(n), FOUR_OF(n + 16), FOUR_OF(n + 8), FOUR_OF(n + 24)
 /* Numbers of seven bits, backwards. */
-static const uint8_t backwards[HKI_REDUCE_RUNS / 2] = {
-    SIXTEEN(0), SIXTEEN(4), SIXTEEN(2), SIXTEEN(6), SIXTEEN(1), SIXTEEN(5), SIXTEEN(3), SIXTEEN(7)};
-#undef FOUR
-#undef SIXTEEN
+static const uint8_t backwards[HKI_REDUCE_RUNS / 2] = {SIXTEEN_OF(0), SIXTEEN_OF(4), SIXTEEN_OF(2),
+                                                       SIXTEEN_OF(6), SIXTEEN_OF(1), SIXTEEN_OF(5),
+                                                       SIXTEEN_OF(3), SIXTEEN_OF(7)};
+#undef FOUR_OF
+#undef SIXTEEN_OF
 
-/* The tree of so many runs has 2^levels nodes of one run or two on one level. Halves round up first, so node number j has two
- * where j, backwards, is below the number of those that do. What has one adds -0, which changes nothing. */
+/* What is written at one index is read there or at later ones. */
+#if defined(__clang__)
+#define EACH_COLUMN                                                                                \
+    _Pragma("clang loop vectorize(assume_safety)") for (int64_t k = 0; k < columns; k++)
+#else
+#define EACH_COLUMN _Pragma("GCC ivdep") for (int64_t k = 0; k < columns; k++)
+#endif
+
+/* Makes the first of so many sums of each column that of all. The tree of so many runs has 2^levels nodes of one run or two on
+ * one level. Halves round up first, so node number j has two where j, backwards, is below the number of those that do. What has
+ * one adds -0, which changes nothing. */
 #define TREE(name, T)                                                                              \
-    static double tree_##name(void *runs_of, int64_t runs)                                         \
+    static inline                                                                                  \
+        __attribute__((always_inline)) void tree_##name(T *sums, int64_t runs, int64_t columns)    \
     {                                                                                              \
         const T nothing = (T)-0.0;                                                                 \
-        T *sums = runs_of;                                                                         \
         int levels = 0;                                                                            \
         while (2 << levels <= runs)                                                                \
             levels++;                                                                              \
@@ -102,84 +104,112 @@ static const uint8_t backwards[HKI_REDUCE_RUNS / 2] = {
         const int64_t twos = runs - nodes;                                                         \
         for (int64_t j = 0, at = 0; twos && j < nodes; j++) {                                      \
             const bool is_two = backwards[j] >> (7 - levels) < twos;                               \
-            T pair[2] = {nothing, sums[at]};                                                       \
-            at += is_two;                                                                          \
-            sums[j] = pair[is_two] + sums[at++];                                                   \
+            const T pair[2] = {nothing, sums[at]};                                                 \
+            const T *first = sums + at * columns, *last = first + is_two * columns;                \
+            T *to = sums + j * columns;                                                            \
+            at += 1 + is_two;                                                                      \
+            if (columns == 1)                                                                      \
+                *to = pair[is_two] + *last;                                                        \
+            else if (is_two)                                                                       \
+                EACH_COLUMN to[k] = first[k] + last[k];                                            \
+            else                                                                                   \
+                EACH_COLUMN to[k] = first[k];                                                      \
         }                                                                                          \
         for (; nodes > 1; nodes /= 2)                                                              \
-            for (int64_t j = 0; j < nodes / 2; j++)                                                \
-                sums[j] = sums[2 * j] + sums[2 * j + 1];                                           \
+            for (int64_t j = 0; j < nodes / 2; j++) {                                              \
+                T *to = sums + j * columns;                                                        \
+                const T *first = to + j * columns, *last = first + columns;                        \
+                EACH_COLUMN to[k] = first[k] + last[k];                                            \
+            }                                                                                      \
+    }                                                                                              \
+    static double dense_sum_##name(const void *x, int64_t count, int64_t step, int64_t runs)       \
+    {                                                                                              \
+        T sums[HKI_REDUCE_RUNS];                                                                   \
+        if (count == HKI_SUM_RUN)                                                                  \
+            sixteens_##name(x, step, runs, sums);                                                  \
+        for (int64_t i = 0; count != HKI_SUM_RUN && i < runs; i++)                                 \
+            sums[i] =                                                                              \
+                (T)sum_of_##name((const T *)(const void *)((const char *)x + i * step), count);    \
+        tree_##name(sums, runs, 1);                                                                \
         return (double)sums[0];                                                                    \
     }
 TREE(f32, float)
 TREE(f64, double)
 
-/* ---- rows added to rows ------------------------------------------------------------------------------------------- */
+/* ---- sums of rows ------------------------------------------------------------------------------------------------- */
 
-/* Many columns go in blocks of four through four rows at a time, to words and back: in the order of memory. A few stay in
- * registers for all rows, in vectors of four, of which the last one may overlap. Rows are added in their order either way. */
-#define DENSE_ROWS(name, T)                                                                        \
-    static inline __attribute__((always_inline)) void few_##name(                                  \
-        const T *x, int64_t rows, int64_t row_stride, int64_t columns, int vectors,                \
-        hki_reduce_word *words)                                                                    \
+/* Elements that runs of rows and columns have at most, to go together through the tree. */
+enum { DENSE_TOGETHER = 4096 };
+
+#define ITEM(i)   from[(i)*row_stride]
+#define VECTOR(i) (*(const vector *)(const void *)(from + (i)*row_stride))
+/* Vectors of so many columns, of which the last one may overlap. */
+#define SIXTEEN_VECTORS(T, width)                                                                  \
     {                                                                                              \
-        doubles sums[4] = {{0}, {0}, {0}, {0}};                                                    \
-        const int64_t last = columns - 4;                                                          \
-        for (int64_t i = 0; i < rows; i++, x += row_stride)                                        \
-            for (int v = 0; v < vectors; v++)                                                      \
-                sums[v] += FOUR_DOUBLES(&x[v < vectors - 1 ? 4 * v : last]);                       \
-        for (int v = 0; v < vectors; v++)                                                          \
-            *(doubles_unaligned *)(words + (v < vectors - 1 ? 4 * v : last)) =                     \
-                __builtin_convertvector(__builtin_convertvector(sums[v], four_##name), doubles);   \
-    }                                                                                              \
-    static void many_##name(const T *x, int64_t rows, int64_t row_stride, int64_t columns,         \
-                            hki_reduce_word *words)                                                \
-    {                                                                                              \
-        for (int64_t i = 0; i < rows; i += 4, x += 4 * row_stride) {                               \
-            const bool is_first = i == 0, is_last = i + 4 >= rows;                                 \
-            for (int64_t j = 0; j < columns; j += 4) {                                             \
-                doubles_unaligned *to = (doubles_unaligned *)(words + j);                          \
-                doubles sum = {0};                                                                 \
-                if (!is_first)                                                                     \
-                    sum = *to;                                                                     \
-                for (int64_t row = 0; row < 4; row++)                                              \
-                    sum += FOUR_DOUBLES(&x[row * row_stride + j]);                                 \
-                if (is_last)                                                                       \
-                    sum = __builtin_convertvector(__builtin_convertvector(sum, four_##name),       \
-                                                  doubles);                                        \
-                *to = sum;                                                                         \
-            }                                                                                      \
+        typedef T vector                                                                           \
+            __attribute__((vector_size((width) * sizeof(T)), aligned(sizeof(T)), may_alias));      \
+        for (int64_t j = 0; j < columns; j += width) {                                             \
+            const int64_t at = hki_min(j, columns - width);                                        \
+            const T *from = x + at;                                                                \
+            *(vector *)(void *)(sums + at) = SIXTEEN(VECTOR);                                      \
         }                                                                                          \
-    }                                                                                              \
-    static void one_##name(const T *x, int64_t rows, int64_t row_stride, hki_reduce_word *word)    \
-    {                                                                                              \
-        double sum = 0;                                                                            \
-        for (int64_t i = 0; i < rows; i++)                                                         \
-            sum += (double)x[i * row_stride];                                                      \
-        word->f = (double)(T)sum;                                                                  \
-    }                                                                                              \
-    static void dense_rows_##name(const void *data, int64_t rows, int64_t row_stride,              \
-                                  int64_t columns, hki_reduce_word *words)                         \
-    {                                                                                              \
-        const T *x = data;                                                                         \
-        const int64_t many = rows % 4 || columns <= 16 ? 0 : columns / 4 * 4;                      \
-        int64_t j = many;                                                                          \
-        many_##name(x, rows, row_stride, many, words);                                             \
-        for (int64_t count; j + 4 <= columns; j += count) {                                        \
-            count = hki_min(columns - j, 16);                                                      \
-            if (count > 12)                                                                        \
-                few_##name(x + j, rows, row_stride, count, 4, words + j);                          \
-            else if (count > 8)                                                                    \
-                few_##name(x + j, rows, row_stride, count, 3, words + j);                          \
-            else if (count > 4)                                                                    \
-                few_##name(x + j, rows, row_stride, count, 2, words + j);                          \
-            else                                                                                   \
-                few_##name(x + j, rows, row_stride, count, 1, words + j);                          \
-        }                                                                                          \
-        for (; j < columns; j++)                                                                   \
-            one_##name(x + j, rows, row_stride, words + j);                                        \
     }
 
+/* In `sums` of rows less than 16 gather in double. */
+#define DENSE_ROWS(name, T)                                                                        \
+    static void sixteen_rows_##name(const T *x, int64_t row_stride, int64_t columns, T *sums)      \
+    {                                                                                              \
+        if (columns >= 8)                                                                          \
+            SIXTEEN_VECTORS(T, 8)                                                                  \
+        else if (columns >= 4)                                                                     \
+            SIXTEEN_VECTORS(T, 4)                                                                  \
+        else                                                                                       \
+            for (int64_t j = 0; j < columns; j++) {                                                \
+                const T *from = x + j;                                                             \
+                sums[j] = SIXTEEN(ITEM);                                                           \
+            }                                                                                      \
+    }                                                                                              \
+    static void few_rows_##name(const T *x, int64_t rows, int64_t row_stride, int64_t columns,     \
+                                T *sums)                                                           \
+    {                                                                                              \
+        double wide[HKI_REDUCE_TILE] = {0};                                                        \
+        for (int64_t i = 0; i < rows; i++)                                                         \
+            for (int64_t j = 0; j < columns; j++)                                                  \
+                wide[j] += (double)x[i * row_stride + j];                                          \
+        for (int64_t j = 0; j < columns; j++)                                                      \
+            sums[j] = (T)wide[j];                                                                  \
+    }                                                                                              \
+    /* to: the sums; room: DENSE_TOGETHER elements. */                                             \
+    static void rows_tree_##name(const T *x, int64_t rows, int64_t row_stride, int64_t columns,    \
+                                 T *restrict to, T *restrict room)                                 \
+    {                                                                                              \
+        const int64_t runs = hki_sum_runs(rows), half = hki_sum_half(runs) * HKI_SUM_RUN;          \
+        if (rows < HKI_SUM_RUN) {                                                                  \
+            few_rows_##name(x, rows, row_stride, columns, to);                                     \
+        } else if (rows % HKI_SUM_RUN == 0 && runs <= HKI_REDUCE_RUNS &&                           \
+                   runs * columns <= DENSE_TOGETHER) {                                             \
+            for (int64_t i = 0; i < runs; i++)                                                     \
+                sixteen_rows_##name(x + i * HKI_SUM_RUN * row_stride, row_stride, columns,         \
+                                    room + i * columns);                                           \
+            tree_##name(room, runs, columns);                                                      \
+            memcpy(to, room, (size_t)columns * sizeof(T));                                         \
+        } else {                                                                                   \
+            T other[HKI_REDUCE_TILE];                                                              \
+            rows_tree_##name(x, half, row_stride, columns, to, room);                              \
+            rows_tree_##name(x + half * row_stride, rows - half, row_stride, columns, other,       \
+                             room);                                                                \
+            for (int64_t j = 0; j < columns; j++)                                                  \
+                to[j] += other[j];                                                                 \
+        }                                                                                          \
+    }                                                                                              \
+    static void dense_rows_##name(const void *x, int64_t rows, int64_t row_stride,                 \
+                                  int64_t columns, hki_reduce_word *words)                         \
+    {                                                                                              \
+        T sums[HKI_REDUCE_TILE], room[DENSE_TOGETHER];                                             \
+        rows_tree_##name(x, rows, row_stride, columns, sums, room);                                \
+        for (int64_t j = 0; j < columns; j++)                                                      \
+            words[j].f = (double)sums[j];                                                          \
+    }
 DENSE_ROWS(f32, float)
 DENSE_ROWS(f64, double)
 
@@ -193,7 +223,48 @@ DENSE_ROWS(f64, double)
 DENSE_ADD(f32, float)
 DENSE_ADD(f64, double)
 
-const hki_reduce_dense DENSE_HERE = {{sixteens_f32, sixteens_f64},
-                                     {tree_f32, tree_f64},
-                                     {dense_rows_f32, dense_rows_f64},
-                                     {dense_add_f32, dense_add_f64}};
+/* ---- rows made of what lies apart ------------------------------------------------------------------------------------ */
+
+/* Of rows whose elements are columns of memory, four by four go through a transpose; the last four may overlap. */
+#define PACK(T)                                                                                    \
+    static void pack_##T(const void *data, int64_t rows, int64_t row_stride, int64_t columns,      \
+                         int64_t stride, void *to)                                                 \
+    {                                                                                              \
+        typedef T four __attribute__((vector_size(4 * sizeof(T)), aligned(sizeof(T)), may_alias)); \
+        const T *x = data;                                                                         \
+        T *out = to;                                                                               \
+        const bool by_fours = row_stride == 1 && rows >= 4 && columns >= 4;                        \
+        for (int64_t i = 0; by_fours && i < rows; i += 4)                                          \
+            for (int64_t j = 0; j < columns; j += 4) {                                             \
+                const int64_t row = hki_min(i, rows - 4), column = hki_min(j, columns - 4);        \
+                const T *from = x + column * stride + row;                                         \
+                T *lines = out + row * HKI_REDUCE_TILE + column;                                   \
+                const four a = *(const four *)(const void *)from;                                  \
+                const four b = *(const four *)(const void *)(from + stride);                       \
+                const four c = *(const four *)(const void *)(from + 2 * stride);                   \
+                const four d = *(const four *)(const void *)(from + 3 * stride);                   \
+                const four ac = HKI_ZIP_LOW_4(a, c), bd = HKI_ZIP_LOW_4(b, d);                     \
+                const four ca = HKI_ZIP_HIGH_4(a, c), db = HKI_ZIP_HIGH_4(b, d);                   \
+                *(four *)(void *)lines = HKI_ZIP_LOW_4(ac, bd);                                    \
+                *(four *)(void *)(lines + HKI_REDUCE_TILE) = HKI_ZIP_HIGH_4(ac, bd);               \
+                *(four *)(void *)(lines + 2 * HKI_REDUCE_TILE) = HKI_ZIP_LOW_4(ca, db);            \
+                *(four *)(void *)(lines + 3 * HKI_REDUCE_TILE) = HKI_ZIP_HIGH_4(ca, db);           \
+            }                                                                                      \
+        for (int64_t i = 0; !by_fours && i < rows; i++)                                            \
+            for (int64_t j = 0; j < columns; j++)                                                  \
+                out[i * HKI_REDUCE_TILE + j] = x[i * row_stride + j * stride];                     \
+    }
+PACK(uint8_t)
+PACK(uint16_t)
+PACK(uint32_t)
+PACK(uint64_t)
+
+const hki_reduce_dense DENSE_HERE = {
+    {dense_sum_f32, dense_sum_f64},
+    {dense_rows_f32, dense_rows_f64},
+    {dense_add_f32, dense_add_f64},
+    {[sizeof(uint8_t)] = pack_uint8_t,
+     [sizeof(uint16_t)] = pack_uint16_t,
+     [sizeof(uint32_t)] = pack_uint32_t,
+     [sizeof(uint64_t)] = pack_uint64_t},
+};

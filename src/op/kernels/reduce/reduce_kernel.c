@@ -91,6 +91,13 @@ static const hki_reduce_loops *loops_of(hki_reduce_kind kind, hk_dtype dtype)
                : &hki_reduce_portable[kind][dtype];
 }
 
+static const hki_reduce_dense *dense(void)
+{
+    return hki_kernel_isa_get() != HKI_ISA_PORTABLE && hki_reduce_dense_avx2.add[0]
+               ? &hki_reduce_dense_avx2
+               : &hki_reduce_dense_portable;
+}
+
 /* ---- walks --------------------------------------------------------------------------------------------- */
 
 static void walk_runs(const hki_reduce_loops *loops, size_t item,
@@ -111,12 +118,26 @@ static void walk_runs(const hki_reduce_loops *loops, size_t item,
     }
 }
 
+/* Rows whose elements do not lie side by side are brought together first, some at a time. */
+static void apart_rows(const hki_reduce_loops *loops, size_t item, const char *x, int64_t rows,
+                       int64_t row_stride, int64_t columns, int64_t stride, hki_reduce_word *words)
+{
+    uint64_t room[HKI_REDUCE_SHORT * HKI_REDUCE_TILE];
+    for (int64_t i = 0, count; i < rows; i += count) {
+        count = hki_min(rows - i, HKI_REDUCE_SHORT);
+        dense()->pack[item](x + i * row_stride * (int64_t)item, count, row_stride, columns, stride,
+                            room);
+        loops->rows(room, count, HKI_REDUCE_TILE, columns, words);
+    }
+}
+
 static void walk_rows(const hki_reduce_loops *loops, size_t item,
                       const hki_reduce_geometry *geometry, const char *x, int64_t kept_begin,
                       int64_t kept_end, int64_t gone_begin, int64_t gone_end,
                       hki_reduce_word *words)
 {
     const hki_reduce_axes *kept = &geometry->kept, *gone = &geometry->gone;
+    const int64_t stride = inner_stride(kept), row_stride = inner_stride(gone);
     for (int64_t k = kept_begin, columns; k < kept_end; k += columns) {
         columns = run_length(kept, k, hki_min(kept_end - k, HKI_REDUCE_TILE));
         int64_t at = hki_reduce_offset(kept, kept->in_strides, k);
@@ -124,8 +145,11 @@ static void walk_rows(const hki_reduce_loops *loops, size_t item,
             rows = run_length(gone, g, hki_min(gone_end - g, HKI_REDUCE_BLOCK));
             const char *from =
                 x + (at + hki_reduce_offset(gone, gone->in_strides, g)) * (int64_t)item;
-            loops->rows(from, rows, inner_stride(gone), columns, inner_stride(kept),
-                        words + (k - kept_begin));
+            if (stride == 1 || columns == 1)
+                loops->rows(from, rows, row_stride, columns, words + (k - kept_begin));
+            else
+                apart_rows(loops, item, from, rows, row_stride, columns, stride,
+                           words + (k - kept_begin));
         }
     }
 }
@@ -133,7 +157,7 @@ static void walk_rows(const hki_reduce_loops *loops, size_t item,
 /* A run that is hardly longer than its lanes costs more than its elements: they are added to those of the next ones. */
 static bool is_short(const hki_reduce_geometry *geometry)
 {
-    return geometry->gone.count <= 24 && geometry->kept.ndim > 0;
+    return geometry->gone.count <= HKI_REDUCE_SHORT;
 }
 
 void hki_reduce_words(hki_reduce_kind kind, hk_dtype dtype, const hki_reduce_geometry *geometry,
@@ -146,13 +170,6 @@ void hki_reduce_words(hki_reduce_kind kind, hk_dtype dtype, const hki_reduce_geo
     (geometry->rows || is_short(geometry) ? walk_rows : walk_runs)(
         loops, hk_dtype_bytes(dtype), geometry, x, kept_begin, kept_end, gone_begin, gone_end,
         words);
-}
-
-static const hki_reduce_dense *dense(void)
-{
-    return hki_kernel_isa_get() != HKI_ISA_PORTABLE && hki_reduce_dense_avx2.add[0]
-               ? &hki_reduce_dense_avx2
-               : &hki_reduce_dense_portable;
 }
 
 void hki_reduce_dense_rows(hk_dtype dtype, const void *x, int64_t rows, int64_t row_stride,
@@ -170,21 +187,7 @@ void hki_reduce_dense_add(hk_dtype dtype, int64_t count, hki_reduce_word *restri
 double hki_reduce_dense_sum(hk_dtype dtype, const void *x, int64_t count, int64_t step,
                             int64_t runs)
 {
-    union {
-        float f32[HKI_REDUCE_RUNS];
-        double f64[HKI_REDUCE_RUNS];
-    } sums;
-    if (count == HKI_SUM_RUN)
-        dense()->runs[dtype == HK_F64](x, step, runs, &sums);
-    for (int64_t i = 0; count != HKI_SUM_RUN && i < runs; i++) {
-        const void *from = (const char *)x + i * step;
-        const double sum = loops_of(HKI_REDUCE_SUM, dtype)->run(from, count, 1).f;
-        if (dtype == HK_F64)
-            sums.f64[i] = sum;
-        else
-            sums.f32[i] = (float)sum;
-    }
-    return dense()->tree[dtype == HK_F64](&sums, runs);
+    return dense()->sum[dtype == HK_F64](x, count, step, runs);
 }
 
 void hki_reduce_join(hki_reduce_kind kind, hk_dtype dtype, hki_reduce_word *words,

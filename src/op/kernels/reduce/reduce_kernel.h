@@ -1,7 +1,8 @@
 /* Reductions of strided arrays over any set of axes, on one core, for the operators of reduce.c.
  *
  * A word of eight bytes gathers the values of one output element: a double for float types (so that ten
- * million float32 ones add up to ten million), an int64_t for integers, which wrap around (of uint64 its bits, and the
+ * million float32 ones add up to ten million; up to four float32 are added in pairs first, which errs by two roundings at most,
+ * and in double where that overflows), an int64_t for integers, which wrap around (of uint64 its bits, and the
  * extrema in u). float64 sums
  * gather blocks of at most HKI_REDUCE_BLOCK terms, then the blocks.
  *
@@ -11,7 +12,12 @@
 
 #include "op/op.h"
 
-enum { HKI_REDUCE_BLOCK = 1024, HKI_REDUCE_TILE = 256, HKI_REDUCE_RUNS = 256 };
+enum {
+    HKI_REDUCE_BLOCK = 1024,
+    HKI_REDUCE_TILE = 256,
+    HKI_REDUCE_RUNS = 256,
+    HKI_REDUCE_SHORT = 24
+};
 
 typedef union hki_reduce_word {
     double f;
@@ -63,7 +69,8 @@ void hki_reduce_words(hki_reduce_kind kind, hk_dtype dtype, const hki_reduce_geo
  * that lie side by side; step bytes from run to run. */
 double hki_reduce_dense_sum(hk_dtype dtype, const void *x, int64_t count, int64_t step,
                             int64_t runs);
-/* Sums of the columns of so many rows of float32 or float64, of which the elements lie side by side, rounded to the dtype. */
+/* Sums of the columns of so many rows of float32 or float64, of which the elements lie side by side, by base/sum_tree.h: columns
+ * of 16 rows go as 16 elements that lie side by side. At most HKI_REDUCE_TILE columns. */
 void hki_reduce_dense_rows(hk_dtype dtype, const void *x, int64_t rows, int64_t row_stride,
                            int64_t columns, hki_reduce_word *words);
 

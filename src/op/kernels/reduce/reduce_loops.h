@@ -8,6 +8,7 @@
 #include "base/kernel_isa.h"
 #include "base/sum_tree.h"
 #include "op/kernels/reduce/reduce_kernel.h"
+#include "op/kernels/vector_zip.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,9 +16,9 @@
 /* Reduces `count` elements, in lanes that are joined in a fixed order, of which compilers make
  * vectors. */
 typedef hki_reduce_word (*hki_reduce_run_fn)(const void *x, int64_t count, int64_t stride);
-/* words[j] joins the elements of column j of `rows` rows. */
+/* words[j] joins the elements of column j of `rows` rows, whose elements lie side by side. */
 typedef void (*hki_reduce_rows_fn)(const void *x, int64_t rows, int64_t row_stride, int64_t columns,
-                                   int64_t stride, hki_reduce_word *words);
+                                   hki_reduce_word *words);
 typedef void (*hki_reduce_join_fn)(hki_reduce_word *words, const hki_reduce_word *more,
                                    int64_t count);
 
@@ -30,13 +31,15 @@ typedef struct hki_reduce_loops {
 
 /* Of float32 and float64, where elements lie side by side: see reduce_kernel.h. */
 typedef struct hki_reduce_dense {
-    /* Sums of runs of HKI_SUM_RUN elements, step bytes apart; their sum, which takes their place. Of the dtype. */
-    void (*runs[2])(const void *x, int64_t step, int64_t runs, void *sums);
-    double (*tree[2])(void *sums, int64_t runs);
+    double (*sum[2])(const void *x, int64_t count, int64_t step, int64_t runs);
     void (*rows[2])(const void *x, int64_t rows, int64_t row_stride, int64_t columns,
                     hki_reduce_word *words);
     void (*add[2])(int64_t count, hki_reduce_word *restrict to,
                    const hki_reduce_word *restrict from);
+    /* Elements of so many bytes of up to HKI_REDUCE_SHORT rows of up to HKI_REDUCE_TILE columns, to rows HKI_REDUCE_TILE
+     * apart whose elements lie side by side. */
+    void (*pack[sizeof(uint64_t) + 1])(const void *x, int64_t rows, int64_t row_stride,
+                                       int64_t columns, int64_t stride, void *to);
 } hki_reduce_dense;
 
 extern const hki_reduce_dense hki_reduce_dense_portable, hki_reduce_dense_avx2;

@@ -22,7 +22,7 @@
 #define TRUTH_HALF(A, x)  ((A)(((x)&0x7fff) != 0))
 
 /* T elements, A what gathers what OF gives of them, W the word's member, STEP as above, NONE what it starts from. */
-#define LOOPS(name, T, A, W, OF, STEP, NONE, LANES)                                                \
+#define RUN_LOOP(name, T, A, W, OF, STEP, NONE, LANES)                                             \
     static hki_reduce_word run_##name(const void *data, int64_t count, int64_t stride)             \
     {                                                                                              \
         const T *x = data;                                                                         \
@@ -41,56 +41,25 @@
             for (int l = 0; l < half; l++)                                                         \
                 lane[l] = STEP(lane[l], lane[l + half]);                                           \
         return (hki_reduce_word){.W = lane[0]};                                                    \
-    }                                                                                              \
+    }
+#define ROWS_LOOP(name, T, A, W, OF, STEP, NONE)                                                   \
     static void rows_##name(const void *data, int64_t rows, int64_t row_stride, int64_t columns,   \
-                            int64_t stride, hki_reduce_word *words)                                \
+                            hki_reduce_word *words)                                                \
     {                                                                                              \
         A sums[HKI_REDUCE_TILE];                                                                   \
         for (int64_t j = 0; j < columns; j++)                                                      \
             sums[j] = NONE;                                                                        \
         for (int64_t i = 0; i < rows; i++) {                                                       \
             const T *x = (const T *)data + i * row_stride;                                         \
-            if (stride == 1) {                                                                     \
-                for (int64_t j = 0; j < columns; j++)                                              \
-                    sums[j] = STEP(sums[j], OF(A, x[j]));                                          \
-            } else {                                                                               \
-                for (int64_t j = 0; j < columns; j++)                                              \
-                    sums[j] = STEP(sums[j], OF(A, x[j * stride]));                                 \
-            }                                                                                      \
+            for (int64_t j = 0; j < columns; j++)                                                  \
+                sums[j] = STEP(sums[j], OF(A, x[j]));                                              \
         }                                                                                          \
         for (int64_t j = 0; j < columns; j++)                                                      \
             words[j].W = STEP(words[j].W, sums[j]);                                                \
     }
-
-typedef double doubles __attribute__((vector_size(32)));
-typedef double doubles_unaligned __attribute__((vector_size(32), aligned(8), may_alias));
-
-/* The same sums, in vectors where elements lie side by side. */
-#define QUICK_SUM(name, T)                                                                         \
-    typedef T four_##name                                                                          \
-        __attribute__((vector_size(4 * sizeof(T)), aligned(sizeof(T)), may_alias));                \
-    static hki_reduce_word quick_sum_##name(const void *data, int64_t count, int64_t stride)       \
-    {                                                                                              \
-        const T *x = data;                                                                         \
-        doubles s[4] = {{0}, {0}, {0}, {0}};                                                       \
-        int64_t i = 0;                                                                             \
-        if (stride != 1)                                                                           \
-            return run_sum_##name(data, count, stride);                                            \
-        for (; i + 16 <= count; i += 16)                                                           \
-            for (int v = 0; v < 4; v++)                                                            \
-                s[v] += FOUR_DOUBLES(&x[i + 4 * v]);                                               \
-        if (i < count) {                                                                           \
-            double lane[16];                                                                       \
-            memcpy(lane, s, sizeof lane);                                                          \
-            for (int64_t l = 0; i < count; i++, l++)                                               \
-                lane[l] += (double)x[i];                                                           \
-            memcpy(s, lane, sizeof lane);                                                          \
-        }                                                                                          \
-        s[0] = (s[0] + s[2]) + (s[1] + s[3]);                                                      \
-        return (hki_reduce_word){.f = (s[0][0] + s[0][2]) + (s[0][1] + s[0][3])};                  \
-    }
-/* GCC makes one instruction of it, and four of __builtin_convertvector. */
-#define FOUR_DOUBLES(x) ((doubles){(double)(x)[0], (double)(x)[1], (double)(x)[2], (double)(x)[3]})
+#define LOOPS(name, T, A, W, OF, STEP, NONE, LANES)                                                \
+    RUN_LOOP(name, T, A, W, OF, STEP, NONE, LANES)                                                 \
+    ROWS_LOOP(name, T, A, W, OF, STEP, NONE)
 
 #define JOIN(name, W, STEP)                                                                        \
     static void join_##name(hki_reduce_word *words, const hki_reduce_word *more, int64_t count)    \
@@ -99,14 +68,13 @@ typedef double doubles_unaligned __attribute__((vector_size(32), aligned(8), may
             words[i].W = STEP(words[i].W, more[i].W);                                              \
     }
 
-/* V: what extrema are compared as; SUMS: lanes that add. */
-#define FLOAT_LOOPS(name, T, V, SELF, SQUARE, TRUTH, SUMS)                                         \
-    LOOPS(sum_##name, T, double, f, SELF, ADD_F, 0, SUMS)                                          \
+/* V: what extrema are compared as. */
+#define FLOAT_LOOPS(name, T, V, SELF, SQUARE, TRUTH)                                               \
     LOOPS(prod_##name, T, double, f, SELF, MUL_F, 1, 8)                                            \
     LOOPS(squares_##name, T, double, f, SQUARE, ADD_F, 0, 8)                                       \
     LOOPS(count_##name, T, int64_t, i, TRUTH, ADD_I, 0, 8)                                         \
-    LOOPS(max_##name, T, V, f, SELF, MAX_F, -(V)INFINITY, 32)                                      \
-    LOOPS(min_##name, T, V, f, SELF, MIN_F, (V)INFINITY, 32)
+    RUN_LOOP(max_##name, T, V, f, SELF, MAX_F, -(V)INFINITY, 32)                                   \
+    RUN_LOOP(min_##name, T, V, f, SELF, MIN_F, (V)INFINITY, 32)
 #define INT_LOOPS(name, T, member, LEAST, MOST)                                                    \
     LOOPS(sum_##name, T, int64_t, i, SELF, ADD_I, 0, 8)                                            \
     LOOPS(prod_##name, T, int64_t, i, SELF, MUL_I, 1, 8)                                           \
@@ -116,12 +84,19 @@ typedef double doubles_unaligned __attribute__((vector_size(32), aligned(8), may
 #define SIGNED_LOOPS(dtype, name, T, least, most)   INT_LOOPS(name, T, i, least, most)
 #define UNSIGNED_LOOPS(dtype, name, T, least, most) INT_LOOPS(name, T, u, least, most)
 
-FLOAT_LOOPS(f32, float, float, SELF, SQUARE, TRUTH, 16)
-FLOAT_LOOPS(f64, double, double, SELF, SQUARE, TRUTH, 16)
-FLOAT_LOOPS(f16, uint16_t, float, SELF_F16, SQUARE_F16, TRUTH_HALF, 8)
-FLOAT_LOOPS(bf16, uint16_t, float, SELF_BF16, SQUARE_BF16, TRUTH_HALF, 8)
-QUICK_SUM(f32, float)
-QUICK_SUM(f64, double)
+FLOAT_LOOPS(f32, float, float, SELF, SQUARE, TRUTH)
+FLOAT_LOOPS(f64, double, double, SELF, SQUARE, TRUTH)
+FLOAT_LOOPS(f16, uint16_t, float, SELF_F16, SQUARE_F16, TRUTH_HALF)
+FLOAT_LOOPS(bf16, uint16_t, float, SELF_BF16, SQUARE_BF16, TRUTH_HALF)
+RUN_LOOP(sum_f32, float, double, f, SELF, ADD_F, 0, 16)
+ROWS_LOOP(sum_f64, double, double, f, SELF, ADD_F, 0)
+LOOPS(sum_f16, uint16_t, double, f, SELF_F16, ADD_F, 0, 8)
+LOOPS(sum_bf16, uint16_t, double, f, SELF_BF16, ADD_F, 0, 8)
+#define HALF_ROWS(name, SELF)                                                                      \
+    ROWS_LOOP(max_##name, uint16_t, float, f, SELF, MAX_F, -INFINITY)                              \
+    ROWS_LOOP(min_##name, uint16_t, float, f, SELF, MIN_F, INFINITY)
+HALF_ROWS(f16, SELF_F16)
+HALF_ROWS(bf16, SELF_BF16)
 HKI_EACH_SIGNED(SIGNED_LOOPS)
 HKI_EACH_UNSIGNED(UNSIGNED_LOOPS)
 JOIN(sum_f, f, ADD_F)
@@ -135,17 +110,20 @@ JOIN(min_i, i, MIN_I)
 JOIN(max_u, u, MAX_I)
 JOIN(min_u, u, MIN_I)
 
-#define ROW(kind, name, class, member, value) ROW_RUN(run, kind, name, class, member, value)
-#define ROW_RUN(run, kind, name, class, member, value)                                             \
+#include "op/kernels/reduce/reduce_quick.inc.c"
+
+#define ROW(kind, name, class, member, value) ROW_OF(, kind, name, class, member, value)
+#define ROW_OF(quick_, kind, name, class, member, value)                                           \
     {                                                                                              \
-        run##_##kind##_##name, rows_##kind##_##name, join_##class##_##member,                      \
+        quick_##run_##kind##_##name, quick_##rows_##kind##_##name, join_##class##_##member,        \
         {                                                                                          \
             .member = value                                                                        \
         }                                                                                          \
     }
-#define FLOATS(kind, class, member, none, run)                                                     \
-    [HK_F32] = ROW_RUN(run, kind, f32, class, member, none),                                       \
-    [HK_F64] = ROW_RUN(run, kind, f64, class, member, none),                                       \
+/* quick_: their loops' prefix, or nothing. */
+#define FLOATS(kind, class, member, none, quick_)                                                  \
+    [HK_F32] = ROW_OF(quick_, kind, f32, class, member, none),                                     \
+    [HK_F64] = ROW_OF(quick_, kind, f64, class, member, none),                                     \
     [HK_F16] = ROW(kind, f16, class, member, none),                                                \
     [HK_BF16] = ROW(kind, bf16, class, member, none)
 #define INTEGERS(kind, class, member, none, largest)                                               \
@@ -158,11 +136,12 @@ JOIN(min_u, u, MIN_I)
     [HK_BOOL] = ROW(kind, u8, class, member, largest)
 
 const hki_reduce_loops LOOPS_HERE[HKI_REDUCE_MIN + 1][HK_DTYPE_COUNT] = {
-    [HKI_REDUCE_SUM] = {FLOATS(sum, sum, f, 0, quick), INTEGERS(sum, sum, i, 0, 0)},
-    [HKI_REDUCE_PROD] = {FLOATS(prod, prod, f, 1, run), INTEGERS(prod, prod, i, 1, 1)},
-    [HKI_REDUCE_SQUARES] = {FLOATS(squares, sum, f, 0, run)},
-    [HKI_REDUCE_COUNT] = {FLOATS(count, sum, i, 0, run), INTEGERS(count, sum, i, 0, 0)},
-    [HKI_REDUCE_MAX] = {FLOATS(max, max, f, -INFINITY, run), INTEGERS(max, max, u, INT64_MIN, 0)},
-    [HKI_REDUCE_MIN] = {FLOATS(min, min, f, INFINITY, run),
+    [HKI_REDUCE_SUM] = {FLOATS(sum, sum, f, 0, quick_), INTEGERS(sum, sum, i, 0, 0)},
+    [HKI_REDUCE_PROD] = {FLOATS(prod, prod, f, 1, ), INTEGERS(prod, prod, i, 1, 1)},
+    [HKI_REDUCE_SQUARES] = {FLOATS(squares, sum, f, 0, )},
+    [HKI_REDUCE_COUNT] = {FLOATS(count, sum, i, 0, ), INTEGERS(count, sum, i, 0, 0)},
+    [HKI_REDUCE_MAX] = {FLOATS(max, max, f, -INFINITY, quick_),
+                        INTEGERS(max, max, u, INT64_MIN, 0)},
+    [HKI_REDUCE_MIN] = {FLOATS(min, min, f, INFINITY, quick_),
                         INTEGERS(min, min, u, INT64_MAX, UINT64_MAX)},
 };

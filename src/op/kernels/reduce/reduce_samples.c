@@ -43,14 +43,6 @@ static void run_words(const hki_reduce_samples *self, const char *x, int64_t kep
 {
     const bool is_whole = (run + 1) * HKI_SUM_RUN <= self->samples;
     const hki_reduce_geometry *geometry = is_whole ? &self->run : &self->rest;
-    if (self->is_rows) {
-        const int64_t rows = is_whole ? HKI_SUM_RUN : self->samples % HKI_SUM_RUN;
-        const char *from =
-            x + run * self->run_step + kept_begin * (int64_t)hki_dtype_bytes(self->dtype);
-        hki_reduce_dense_rows(self->dtype, from, rows, self->row_stride, kept_end - kept_begin,
-                              words);
-        return;
-    }
     hki_reduce_words(HKI_REDUCE_SUM, self->dtype, geometry, x + run * self->run_step, kept_begin,
                      kept_end, 0, geometry->gone.count, words);
     round_words(self->dtype, words, kept_end - kept_begin);
@@ -107,7 +99,11 @@ void hki_reduce_samples_words(const hki_reduce_samples *self, const void *x, int
     for (int64_t k = kept_begin; self->is_dense && k < kept_end; k++)
         words[k - kept_begin].f = tree_sum(
             self, (const char *)x + hki_reduce_offset(kept, kept->in_strides, k) * item, run, runs);
-    if (!self->is_dense)
+    if (self->is_rows)
+        hki_reduce_dense_rows(self->dtype,
+                              (const char *)x + run * self->run_step + kept_begin * item,
+                              end - begin, self->row_stride, kept_end - kept_begin, words);
+    else if (!self->is_dense)
         tree_words(self, x, kept_begin, kept_end, run, runs, words);
 }
 

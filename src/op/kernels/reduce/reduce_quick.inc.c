@@ -1,0 +1,168 @@
+/* Sums and extremes of float32 and float64 in vectors, included once for each instruction set by reduce_loops.inc.c. */
+
+typedef double doubles __attribute__((vector_size(32)));
+typedef float eight_f32 __attribute__((vector_size(32), aligned(4), may_alias));
+
+#define EIGHT(x) (*(const eight_f32 *)(const void *)(x))
+/* GCC makes one instruction of it, and four of __builtin_convertvector. */
+#define FOUR_DOUBLES(x)  ((doubles){(double)(x)[0], (double)(x)[1], (double)(x)[2], (double)(x)[3]})
+#define UPPER_DOUBLES(x) ((doubles){(double)(x)[4], (double)(x)[5], (double)(x)[6], (double)(x)[7]})
+
+/* x becomes the elements side by side: a copy of those that are not. */
+#define SIDE_BY_SIDE(T, x)                                                                         \
+    T near[HKI_REDUCE_BLOCK];                                                                      \
+    const T *x = data;                                                                             \
+    if (stride != 1) {                                                                             \
+        for (int64_t at = 0; at < count; at++)                                                     \
+            near[at] = x[at * stride];                                                             \
+        x = near;                                                                                  \
+    }
+
+/* ---- sums of elements side by side ---------------------------------------------------------------------------------- */
+
+/* The last elements, less than 16, join sums one vector at a time. */
+#define LAST_FOURS(x, count)                                                                       \
+    if ((count) >= 4)                                                                              \
+        a += FOUR_DOUBLES(x);                                                                      \
+    if ((count) >= 8)                                                                              \
+        b += FOUR_DOUBLES((x) + 4);                                                                \
+    if ((count) >= 12)                                                                             \
+        c += FOUR_DOUBLES((x) + 8);                                                                \
+    for (int64_t i = (count) / 4 * 4; i < (count); i++)                                            \
+        rest += (double)(x)[i];                                                                    \
+    a = (a + c) + (b + d);                                                                         \
+    return ((a[0] + a[2]) + (a[1] + a[3])) + rest;
+
+/* Converting costs more than adding: four elements become one before it is a double, in what is left of 32 two, then one. */
+static inline __attribute__((always_inline)) double block_sum_f32(const float *x, int64_t count)
+{
+    doubles a = {0}, b = {0}, c = {0}, d = {0};
+    double rest = 0;
+    for (; count >= 32; count -= 32, x += 32) {
+        const eight_f32 fours = (EIGHT(x) + EIGHT(x + 16)) + (EIGHT(x + 8) + EIGHT(x + 24));
+        a += FOUR_DOUBLES(fours);
+        b += UPPER_DOUBLES(fours);
+    }
+    if (count >= 16) {
+        const eight_f32 pairs = EIGHT(x) + EIGHT(x + 8);
+        c += FOUR_DOUBLES(pairs);
+        d += UPPER_DOUBLES(pairs);
+        count -= 16;
+        x += 16;
+    }
+    LAST_FOURS(x, count)
+}
+
+static inline __attribute__((always_inline)) double block_sum_f64(const double *x, int64_t count)
+{
+    doubles a = {0}, b = {0}, c = {0}, d = {0};
+    double rest = 0;
+    for (; count >= 16; count -= 16, x += 16) {
+        a += FOUR_DOUBLES(x);
+        b += FOUR_DOUBLES(x + 4);
+        c += FOUR_DOUBLES(x + 8);
+        d += FOUR_DOUBLES(x + 12);
+    }
+    LAST_FOURS(x, count)
+}
+
+/* Where the sum of a few was beyond float32, that of all need not be. */
+static double sum_of_f32(const float *x, int64_t count)
+{
+    const double sum = block_sum_f32(x, count);
+    return isfinite(sum) ? sum : run_sum_f32(x, count, 1).f;
+}
+static double sum_of_f64(const double *x, int64_t count)
+{
+    return block_sum_f64(x, count);
+}
+
+#define QUICK_SUM(name, T)                                                                         \
+    static hki_reduce_word quick_run_sum_##name(const void *data, int64_t count, int64_t stride)   \
+    {                                                                                              \
+        SIDE_BY_SIDE(T, x)                                                                         \
+        return (hki_reduce_word){.f = sum_of_##name(x, count)};                                    \
+    }
+QUICK_SUM(f32, float)
+QUICK_SUM(f64, double)
+
+/* ---- sums of rows ------------------------------------------------------------------------------------------------------ */
+
+/* Four rows are added before they become doubles. */
+static void quick_rows_sum_f32(const void *data, int64_t rows, int64_t row_stride, int64_t columns,
+                               hki_reduce_word *words)
+{
+    double sums[HKI_REDUCE_TILE] = {0};
+    int64_t i = 0;
+    for (; i + 4 <= rows; i += 4) {
+        const float *a = (const float *)data + i * row_stride, *b = a + row_stride;
+        const float *c = b + row_stride, *d = c + row_stride;
+        for (int64_t j = 0; j < columns; j++)
+            sums[j] += (double)((a[j] + b[j]) + (c[j] + d[j]));
+    }
+    for (; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++)
+            sums[j] += (double)((const float *)data)[i * row_stride + j];
+    for (int64_t j = 0; j < columns; j++)
+        words[j].f +=
+            isfinite(sums[j]) ? sums[j] : run_sum_f32((const float *)data + j, rows, row_stride).f;
+}
+#define quick_rows_sum_f64 rows_sum_f64
+
+/* ---- extremes: comparisons do not see NaN, which is looked for beside them; of equal ones the first, as elsewhere --------- */
+
+#define BETTER(BEATS, a, b) ((a)BEATS(b) ? (a) : (b))
+/* The last 32 elements may overlap others. B: a signed integer of T's size. */
+#define QUICK_EXTREME(kind, name, T, B, BEATS, NONE)                                               \
+    static hki_reduce_word quick_run_##kind##_##name(const void *data, int64_t count,              \
+                                                     int64_t stride)                               \
+    {                                                                                              \
+        T lane[32];                                                                                \
+        B odd[16] = {0}, any_odd = 0;                                                              \
+        if (stride != 1 || count < 32)                                                             \
+            return run_##kind##_##name(data, count, stride);                                       \
+        for (int l = 0; l < 32; l++)                                                               \
+            lane[l] = NONE;                                                                        \
+        for (int64_t i = 0; i < count; i += 32) {                                                  \
+            const T *x = (const T *)data + hki_min(i, count - 32);                                 \
+            for (int l = 0; l < 32; l++)                                                           \
+                lane[l] = BETTER(BEATS, x[l], lane[l]);                                            \
+            for (int l = 0; l < 16; l++)                                                           \
+                odd[l] |= __builtin_isunordered(x[l], x[l + 16]) ? -1 : 0;                         \
+        }                                                                                          \
+        for (int half = 16; half > 0; half /= 2)                                                   \
+            for (int l = 0; l < half; l++)                                                         \
+                lane[l] = BETTER(BEATS, lane[l + half], lane[l]);                                  \
+        for (int l = 0; l < 16; l++)                                                               \
+            any_odd |= odd[l];                                                                     \
+        return any_odd ? run_##kind##_##name(data, count, 1)                                       \
+                       : (hki_reduce_word){.f = (double)lane[0]};                                  \
+    }                                                                                              \
+    static void quick_rows_##kind##_##name(const void *data, int64_t rows, int64_t row_stride,     \
+                                           int64_t columns, hki_reduce_word *words)                \
+    {                                                                                              \
+        const T *x = data;                                                                         \
+        T best[HKI_REDUCE_TILE];                                                                   \
+        B any_odd = 0;                                                                             \
+        for (int64_t j = 0; j < columns; j++)                                                      \
+            best[j] = NONE;                                                                        \
+        for (int64_t i = 0; i < rows; i += 2, x += 2 * row_stride) {                               \
+            const T *a = x, *b = x + (i + 1 < rows ? row_stride : 0);                              \
+            for (int64_t j = 0; j < columns; j++) {                                                \
+                const T ab = BETTER(BEATS, b[j], a[j]);                                            \
+                best[j] = BETTER(BEATS, ab, best[j]);                                              \
+                any_odd |= __builtin_isunordered(a[j], b[j]) ? -1 : 0;                             \
+            }                                                                                      \
+        }                                                                                          \
+        for (int64_t j = 0; j < columns; j++) {                                                    \
+            hki_reduce_word word = {.f = (double)best[j]};                                         \
+            if (any_odd)                                                                           \
+                word = run_##kind##_##name((const T *)data + j, rows, row_stride);                 \
+            join_##kind##_f(&words[j], &word, 1);                                                  \
+        }                                                                                          \
+    }
+
+QUICK_EXTREME(max, f32, float, int32_t, >, -INFINITY)
+QUICK_EXTREME(min, f32, float, int32_t, <, INFINITY)
+QUICK_EXTREME(max, f64, double, int64_t, >, -(double)INFINITY)
+QUICK_EXTREME(min, f64, double, int64_t, <, (double)INFINITY)
