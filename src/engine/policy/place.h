@@ -1,9 +1,10 @@
 /* Where a task runs: in the thread that issues it, or handed to a worker. One question a task, one answer; the rules, first
  * that fits:
  *
- *     an accelerator's, one in several pieces, a reduction between devices           its queue
- *     expected to take no longer than handing it over is worth                      here
+ *     a reduction between devices, or an accelerator's                              its queue
+ *     in several pieces                                                             the ring or its queue, as below
  *     one of a thread that waits for each task before the next                       here, up to 50 us
+ *     expected to take no longer than handing it over is worth                      here
  *     one of a chain, each task of which needs the one before                        here, up to HKI_HERE_NS
  *     else, while a worker looks at the ring, or would be woken for a short task     the ring
  *     else                                                                          its queue
