@@ -8,7 +8,7 @@
  * differs fails on all ranks, with one record. So does an input that has failed: the record of the lowest rank goes to all. When a rank
  * is lost, the others fail with HK_DEVICE_LOST, and so does what they do together from then on: see hk_world_options.
  *
- * Between accelerators data goes by way of the host. Arrays with gaps are copied first. Calls of one group from several threads have an
+ * Between GPUs of different ranks data goes by NCCL, between other accelerators by way of the host: see hk_world_options. Arrays with gaps are copied first. Calls of one group from several threads have an
  * order that the program must make the same on all ranks. */
 #ifndef HOCKET_WORLD_H
 #define HOCKET_WORLD_H
@@ -33,6 +33,10 @@ typedef struct hk_world_options {
      * all ranks are MPI's own all-reduce, whose bytes depend on the library and the number of ranks, and may differ from run to run.
      * Complex numbers and groups of some ranks are added as by "same" (default: HOCKET_WORLD_SUM, else "same"). */
     const char *sum;
+    /* Of what is on GPUs: "auto": it goes from GPU to GPU, by NCCL, where all ranks of a group have theirs on one, and else by way of the
+     * host; "host": always that way; "direct": never, so that a call which cannot do without fails, with the reason. The sums have the
+     * same bytes. To be the same on all ranks (default: HOCKET_WORLD_ROUTE, else "auto"). */
+    const char *route;
 } hk_world_options;
 
 /* Starts the world, with MPI where a launcher asks for it, and the runtime. Blocks until all ranks have called it. Optional: the first

@@ -4,6 +4,7 @@
 
 #include "base/integer.h"
 #include "collective/reduce_task.h"
+#include "op/call/transfer.h"
 
 #include <stdlib.h>
 
@@ -63,7 +64,7 @@ static bool issue(const hki_bucket *bucket, hki_world_operation operation, excha
                                     .operand_count = self->operand_count,
                                     .parts = self->parts,
                                     .part_count = self->part_count,
-                                    .device = of->device};
+                                    .device = of->host};
     const bool is_issued = !self->is_short && hki_exchange_issue(&plan);
     free(self->operands);
     free(self->parts);
@@ -243,8 +244,11 @@ static void copy_to_devices(const hki_bucket *self)
         hk_array *from = view(array_of(self, its, 0), its->begin, its->end);
         for (int d = 1; d < self->of->n; d++) {
             hk_array *x = array_of(self, its, d), *to = view(x, its->begin, its->end);
-            hki_reduce_issue(hki_group_device(x), self->of->name, &from, 1, &to, 1, 0,
-                             its->end - its->begin);
+            if (hki_device_is_host(x->storage->device))
+                hki_reduce_issue(x->storage->device, self->of->name, &from, 1, &to, 1, 0,
+                                 its->end - its->begin);
+            else /* whose kernels for sums take fewer dtypes */
+                hki_transfer(to, from, self->of->name, HKI_TRANSFER_COLLECTIVE);
         }
     }
 }

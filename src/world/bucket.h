@@ -15,12 +15,13 @@ typedef struct hki_reduction {
     hki_group_call *call;
     hki_world_operation operation;
     const char *name;
-    hk_array *const *arrays; /* contiguous, on the host: [array * n + device] */
+    hk_array *const *arrays; /* contiguous, within reach of the device: [array * n + device] */
     int n, count, root;
     size_t bucket_bytes;
     hki_sum_leaf *leaves;
     int leaf_count;
-    hki_device *device;
+    hki_device *device; /* that adds */
+    hki_device *host;   /* for exchanges: the same, or an accelerator's */
 } hki_reduction;
 
 typedef struct hki_bucket {
@@ -37,7 +38,7 @@ typedef struct hki_bucket {
 bool hki_write_order(hk_array *const *arrays, int n, int count, bool by_write, int *order);
 /* Issue what becomes of a bucket. False when host memory is short. In a scope. */
 bool hki_bucket_all_reduce(const hki_bucket *self);
-/* The same by MPI's own all-reduce: see library_sum.c. */
+/* The same by the library's own all-reduce: see library_sum.c. */
 bool hki_bucket_library_sum(const hki_bucket *self);
 /* Whether that is to be: asked for, and something that the library adds, in the group of all ranks. */
 bool hki_library_sums(const hk_group *group, hk_dtype dtype, int64_t size);

@@ -1,4 +1,4 @@
-/* An all-reduce by MPI's own, for who asks for it: the library adds, in an order of its own. This rank's devices are added first. */
+/* An all-reduce by the library's own, MPI's or NCCL's, for who asks for it: the library adds, in an order of its own. This rank's devices are added first. */
 #include "collective/reduce_task.h"
 #include "world/bucket.h"
 
@@ -47,7 +47,7 @@ static void copy_back(const hki_bucket *self, hk_array *row)
         hk_array *from = part_of_row(its, row);
         for (int d = 0; d < self->of->n; d++) {
             hk_array *to = part_of_array(self, its, d);
-            hki_reduce_issue(hki_group_device(to), self->of->name, &from, 1, &to, 1, 0,
+            hki_reduce_issue(to->storage->device, self->of->name, &from, 1, &to, 1, 0,
                              its->end - its->begin);
         }
     }
@@ -66,7 +66,7 @@ static bool exchange(const hki_bucket *self, hk_array *row)
                                     .shape = hk_shape(self->size),
                                     .operands = &operand,
                                     .operand_count = 1,
-                                    .device = of->device};
+                                    .device = of->host};
     return hki_exchange_issue(&plan);
 }
 
