@@ -73,7 +73,12 @@ foreach(mpi IN LISTS HOCKET_MPI_NAMES)
     hocket_world_cuda_test(4 4 ${parts} "HOCKET_WORLD_ROUTE=direct")
     hocket_world_cuda_test(serial 2 ${parts} "HOCKET_WORLD_ROUTE=direct" "HOCKET_ENGINE=serial")
     hocket_world_cuda_test(library 2 ${parts} "HOCKET_WORLD_SUM=library")
-    hocket_world_cuda_test(gpus 2 "WORLD_DEVICES=cuda" "HOCKET_CUDA=all" "HOCKET_EMULATED_CUDA=gpus=2")
+    foreach(ranks 2 3)
+      hocket_world_cuda_test(gpus.${ranks} ${ranks} "WORLD_DEVICES=cuda" "HOCKET_CUDA=all" "HOCKET_EMULATED_CUDA=gpus=2"
+        "HOCKET_WORLD_ROUTE=direct")
+    endforeach()
+    hocket_world_cuda_test(gpus.library 2 "WORLD_DEVICES=cuda" "HOCKET_CUDA=all" "HOCKET_EMULATED_CUDA=gpus=2"
+      "HOCKET_WORLD_SUM=library")
     foreach(kind direct groups host refused demands)
       set(its_COMMAND $<TARGET_FILE:program_world_channels> ${kind})
       hocket_world_cuda_test(${kind} 3 "HOCKET_CUDA=all" "HOCKET_EMULATED_CUDA=gpus=2")

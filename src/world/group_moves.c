@@ -79,7 +79,7 @@ static bool check(const hki_group_work *work, hk_array **refused)
         *refused = hki_group_refuse(work, false, HK_INVALID_ARGUMENT,
                                     "x has no axes; it is put together along the first one");
     else if (work->count && work->peer < 0 &&
-             hki_group_misses_direct(work->group, work->arrays, 1,
+             hki_group_misses_direct(work->group, work->arrays, 1, 1,
                                      operation == HKI_WORLD_REDUCE_SCATTER))
         *refused = hki_group_refuse(work, false, HK_UNSUPPORTED,
                                     "complex numbers of several ranks are added on the host; "
@@ -184,7 +184,7 @@ static hk_array *as_x(hk_array *y, const hk_array *x)
 
 static hki_device *place_of(const hki_group_work *work, hk_array *x)
 {
-    return hki_group_place(work->group, &x, 1, work->operation == HKI_WORLD_REDUCE_SCATTER);
+    return hki_group_place(work->group, &x, 1, 1, work->operation == HKI_WORLD_REDUCE_SCATTER);
 }
 
 /* x and what comes of it, where every rank gives and gets a slice for each. shape: of the result. */

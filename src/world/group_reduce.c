@@ -27,8 +27,10 @@ static bool flush(const hki_reduction *self, hki_bucket *bucket)
     HK_SCOPE;
     const size_t bytes = (size_t)bucket->size * hk_dtype_bytes(bucket->dtype);
     bucket->is_small = bytes <= SMALL_BYTES;
-    const bool is_good = self->operation == HKI_WORLD_BROADCAST ? hki_bucket_broadcast(bucket)
-                                                                : hki_bucket_all_reduce(bucket);
+    const bool is_good = hki_bucket_bring(bucket) &&
+                         (self->operation == HKI_WORLD_BROADCAST ? hki_bucket_broadcast
+                                                                 : hki_bucket_all_reduce)(bucket);
+    free(bucket->brought);
     bucket->span_count = 0;
     bucket->size = 0;
     return is_good;
@@ -114,11 +116,12 @@ static bool check(const hki_group_work *work, int n)
             return false;
         }
     }
-    if (!hki_group_misses_direct(work->group, work->arrays, work->count, sums))
+    if (!hki_group_misses_direct(work->group, work->arrays, n, work->count / n, sums))
         return check_pairs(work);
-    hki_group_refuse(work, true, HK_UNSUPPORTED,
-                     "these arrays cannot go from device to device, as HOCKET_WORLD_ROUTE=direct "
-                     "demands: they are complex, or on several GPUs of a rank");
+    hki_group_refuse(
+        work, true, HK_UNSUPPORTED,
+        "these arrays cannot go from device to device, as HOCKET_WORLD_ROUTE=direct "
+        "demands: they are complex, or the first device of one is not that of another");
     return false;
 }
 
@@ -207,8 +210,9 @@ static void together(const call_options *options, hk_array *const *arrays)
         return;
     }
     HKI_HOLD(held);
-    self.device = all > 0 ? hki_group_place(options->group, arrays, all, sums)
-                          : hki_device_hold((hk_device){NULL}, &held);
+    self.device = all > 0
+                      ? hki_group_place(options->group, arrays, options->n, options->count, sums)
+                      : hki_device_hold((hk_device){NULL}, &held);
     self.host = all > 0 ? hki_group_device(arrays[0]) : self.device;
     for (int i = 0; i < all; i++)
         ordered[i] = arrays[order[i / options->n] * options->n + i % options->n];

@@ -13,33 +13,36 @@ static const hki_channel_class *class_of(const hki_device *device)
 
 /* ---- issuing ----------------------------------------------------------------------------------------------------- */
 
-static bool may_go(const hk_group *group, hki_device *device, hk_array *const *arrays, int count,
-                   bool sums)
+static bool may_go(const hk_group *group, hk_array *const *arrays, int n, int count, bool sums)
 {
+    hki_device *device = arrays[0]->storage->device;
     const hki_channel_class *class = class_of(device);
     if (!class || !group->world->link || group->size == 1 || atomic_load(&group->goes_by_host) ||
         group->world->route == HKI_WORLD_BY_HOST)
         return false;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < n * count; i++) {
         hki_device *its = arrays[i]->storage->device;
-        if ((its != device && !device->class->can_access(device, its)) ||
-            (sums && hki_dtype_is_complex(arrays[i]->dtype)))
+        const bool is_near =
+            its == device ||
+            (i % n > 0 ? its->class == device->class : device->class->can_access(device, its));
+        if (!is_near || (sums && hki_dtype_is_complex(arrays[i]->dtype)))
             return false;
     }
     return group->world->route == HKI_WORLD_DIRECT || class->is_there();
 }
 
-hki_device *hki_group_place(const hk_group *group, hk_array *const *arrays, int count, bool sums)
+hki_device *hki_group_place(const hk_group *group, hk_array *const *arrays, int n, int count,
+                            bool sums)
 {
-    hki_device *device = arrays[0]->storage->device;
-    return may_go(group, device, arrays, count, sums) ? device : hki_group_device(arrays[0]);
+    return may_go(group, arrays, n, count, sums) ? arrays[0]->storage->device
+                                                 : hki_group_device(arrays[0]);
 }
 
-bool hki_group_misses_direct(const hk_group *group, hk_array *const *arrays, int count, bool sums)
+bool hki_group_misses_direct(const hk_group *group, hk_array *const *arrays, int n, int count,
+                             bool sums)
 {
     return count > 0 && group->size > 1 && group->world->route == HKI_WORLD_DIRECT &&
-           class_of(arrays[0]->storage->device) &&
-           hki_device_is_host(hki_group_place(group, arrays, count, sums));
+           class_of(arrays[0]->storage->device) && !may_go(group, arrays, n, count, sums);
 }
 
 /* ---- which ------------------------------------------------------------------------------------------------------- */

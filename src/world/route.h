@@ -14,7 +14,7 @@ typedef struct hki_channel_offer {
 
 /* What has become of a channel on a rank, as all tell each other. */
 typedef struct hki_channel_outcome {
-    int32_t outcome; /* 0: not known yet; 1: it is open; -1: it is not to be */
+    int32_t outcome;           /* 0: not known yet; 1: it is open; -1: it is not to be */
     char why[HKI_CHANNEL_WHY]; /* "": it is not on another rank */
 } hki_channel_outcome;
 
@@ -34,12 +34,14 @@ typedef struct hki_route {
 
 /* ---- issuing ------------------------------------------------------------------------------------------------ */
 
-/* Where the group's work for the arrays is done: the accelerator that has all of them, if a channel may go from there; else the host
- * device of the first. sums: they are to be added. */
-hki_device *hki_group_place(const hk_group *group, hk_array *const *arrays, int count, bool sums);
-
+/* Where the group's work for arrays[i * n + d], i below count, is done: the accelerator that has the first one, if a channel may go from
+ * there: it reaches those of d = 0, and the others are of its class. Else the host device of the first one. sums: they are to be
+ * added. */
+hki_device *hki_group_place(const hk_group *group, hk_array *const *arrays, int n, int count,
+                            bool sums);
 /* HOCKET_WORLD_ROUTE=direct, and the arrays, on accelerators that have channels, would go by the host. */
-bool hki_group_misses_direct(const hk_group *group, hk_array *const *arrays, int count, bool sums);
+bool hki_group_misses_direct(const hk_group *group, hk_array *const *arrays, int n, int count,
+                             bool sums);
 
 /* ---- the link ------------------------------------------------------------------------------------------------- */
 
