@@ -34,8 +34,8 @@ typedef struct hk_world_options {
      * all ranks are MPI's own all-reduce, or NCCL's, whose bytes depend on the library and the number of ranks, and may differ from run to run.
      * Complex numbers and groups of some ranks are added as by "same" (default: HOCKET_WORLD_SUM, else "same"). */
     const char *sum;
-    /* Of arrays on GPUs: "auto": they go from GPU to GPU, by NCCL, where all ranks of a group have theirs on one each, and else by way of
-     * the host; "host": always that way; "direct": never, but for messages between two ranks: a call that would is HK_UNSUPPORTED on all
+    /* Of arrays on GPUs: "auto": they go from GPU to GPU, by NCCL, where all ranks of a group have theirs on GPUs, and else by way of the
+     * host; "host": always that way; "direct": never, but for messages between two ranks: a call that would is HK_UNSUPPORTED on all
      * ranks, and says why. Sums have the same bytes either way (default: HOCKET_WORLD_ROUTE, else "auto"). */
     const char *route;
 } hk_world_options;
