@@ -322,15 +322,15 @@ static bool node_of_part(hki_node *node, hki_chain *chain, int index)
         node->operands[i] = chain->arrays[part->arrays[i]];
     const int64_t bytes = hki_chain_state_bytes(chain);
     if (node->operands && is_cut)
-        node->operands[part->array_count] = (hki_operand){
-            .slot = chain->state_slot,
-            .tensor = {.dtype = HK_U8,
-                       .ndim = 1,
-                       .dims = {bytes},
-                       .strides = {1},
-                       .size = bytes,
-                       .is_contiguous = true},
-            .span = {.begin = 0, .end = (uint64_t)bytes}};
+        node->operands[part->array_count] =
+            (hki_operand){.slot = chain->state_slot,
+                          .tensor = {.dtype = HK_U8,
+                                     .ndim = 1,
+                                     .dims = {bytes},
+                                     .strides = {1},
+                                     .size = bytes,
+                                     .is_contiguous = true},
+                          .span = {.begin = 0, .end = (uint64_t)bytes}};
     return node->operands;
 }
 
@@ -361,8 +361,8 @@ static void drop_inputs(hki_node *node)
 }
 
 /* Those before the chain; then each part, and those that can come behind it. */
-static void arrange(hk_graph *graph, const hki_chain_place *places, const hki_node *parts, int count,
-                    const int *behind, hki_node *nodes)
+static void arrange(hk_graph *graph, const hki_chain_place *places, const hki_node *parts,
+                    int count, const int *behind, hki_node *nodes)
 {
     int placed = 0;
     for (int i = 0; i < graph->node_count; i++) {

@@ -49,8 +49,8 @@ typedef struct hki_chain_sum {
     int array;
     hk_dtype dtype;
     int64_t elements;
-    int64_t at;       /* in a piece's part, bytes */
-    double divisor;   /* of the whole; 0: none */
+    int64_t at;     /* in a piece's part, bytes */
+    double divisor; /* of the whole; 0: none */
     int part;
     bool accumulates; /* blocks add to that of a run; else one step at the end of a piece sets it */
 } hki_chain_sum;
@@ -118,7 +118,7 @@ typedef struct hki_chain_pack {
     hki_image x; /* of images: the layout that the weights are packed for */
     int weight;  /* operand */
     int part;
-    int64_t at;  /* in the memory for constant packs, or for the others */
+    int64_t at; /* in the memory for constant packs, or for the others */
 } hki_chain_pack;
 
 /* Packs of constants, kept from one replay to the next for as long as nobody has issued a write of the weights. Immutable
@@ -265,14 +265,15 @@ typedef struct hki_chain_run {
     const hki_chain *chain;
     hki_task *task;
     int64_t piece;
-    int64_t begin, end;                  /* samples of the piece */
-    int64_t first, count;                /* of the block, or of the piece at its end */
-    char *workspace, *rows; /* where offsets of the block count from; those of rows of a whole piece */
-    char *scratch;          /* and sums of runs that wait */
-    char *piece_sums, *sums; /* sums: of the run */
-    const char *packed, *kept;           /* weights: NULL, or those that are constant */
-    char *const *arrays;                 /* where the operands' first elements are */
-    hki_storage *storage; /* some storage of the device, for kernels that ask where they are */
+    int64_t begin, end;   /* samples of the piece */
+    int64_t first, count; /* of the block, or of the piece at its end */
+    char *workspace,
+        *rows;     /* where offsets of the block count from; those of rows of a whole piece */
+    char *scratch; /* and sums of runs that wait */
+    char *piece_sums, *sums;   /* sums: of the run */
+    const char *packed, *kept; /* weights: NULL, or those that are constant */
+    char *const *arrays;       /* where the operands' first elements are */
+    hki_storage *storage;      /* some storage of the device, for kernels that ask where they are */
 } hki_chain_run;
 
 /* The samples of a piece. */

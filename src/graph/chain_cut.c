@@ -54,9 +54,10 @@ static size_t find_wanted(const hk_graph *graph, bool *wanted)
 typedef struct cutter {
     hki_chain *chain;
     const hk_graph *graph;
-    int *ready;       /* by value: the last step that makes something of it */
-    int *slot_ready;  /* by slot: the step after which it is known; UNKNOWN: no matter of the chain */
-    bool *wanted;     /* by slot */
+    int *ready; /* by value: the last step that makes something of it */
+    int *
+        slot_ready; /* by slot: the step after which it is known; UNKNOWN: no matter of the chain */
+    bool *wanted;   /* by slot */
     int64_t *arrives; /* by step: bytes of what is wanted that it completes */
 } cutter;
 
@@ -182,7 +183,8 @@ static void touch_value(const hki_chain *chain, unsigned char *touched, int valu
                         unsigned char how)
 {
     if (value >= 0 && chain->values[value].array >= 0)
-        touched[chain->values[value].array] = (unsigned char)(touched[chain->values[value].array] | how);
+        touched[chain->values[value].array] =
+            (unsigned char)(touched[chain->values[value].array] | how);
 }
 
 static void touch_array(unsigned char *touched, int array, unsigned char how)

@@ -25,12 +25,10 @@ static hk_array *numbers(int64_t seed, hk_dims shape)
 
 static void model_init(model *self, bool convolves)
 {
-    const hk_dims shapes[PARAMS] = {hk_shape(6, 1, 3, 3),
-                                    hk_shape(6),
-                                    hk_shape(8, 6, 3, 3),
-                                    hk_shape(width, convolves ? 8 * 9 : SIDE * SIDE),
-                                    hk_shape(width, width),
-                                    hk_shape(CLASSES, width)};
+    const hk_dims shapes[PARAMS] = {
+        hk_shape(6, 1, 3, 3),   hk_shape(6),
+        hk_shape(8, 6, 3, 3),   hk_shape(width, convolves ? 8 * 9 : SIDE * SIDE),
+        hk_shape(width, width), hk_shape(CLASSES, width)};
     for (int i = 0; i < PARAMS; i++) {
         self->params[i] = numbers(i + 1, shapes[i]);
         hk_attach_grad(self->params[i], HK_GRAD_WRITE);
@@ -135,7 +133,8 @@ static void test_parts(bool convolves, bool maximum)
 int main(void)
 {
     for (int serial = 0; serial < 2; serial++) {
-        CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_cores = 2, .engine = serial ? HK_ENGINE_SERIAL : 0})));
+        CHECK(hk_ok(hk_runtime_init(
+            &(hk_runtime_options){.cpu_cores = 2, .engine = serial ? HK_ENGINE_SERIAL : 0})));
         test_parts(true, false);
         test_parts(true, true);
         test_parts(false, false);

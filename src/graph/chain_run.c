@@ -148,10 +148,10 @@ static void run_layer(const hki_chain_run *run, const hki_chain_step *step)
 {
     const bool is_backward = step->kind == HKI_STEP_BACKWARD;
     const hki_layer layer = hki_chain_layer(&step->block, is_backward);
-    hki_layer_run(
-        &layer, run->chain->f64, rows_of(run, is_backward ? step->dy : step->x), run->count,
-        packed_of(run, step->pack), step->bias < 0 ? NULL : run->arrays[step->bias],
-        rows_of(run, is_backward ? step->dx : step->y), run->scratch);
+    hki_layer_run(&layer, run->chain->f64, rows_of(run, is_backward ? step->dy : step->x),
+                  run->count, packed_of(run, step->pack),
+                  step->bias < 0 ? NULL : run->arrays[step->bias],
+                  rows_of(run, is_backward ? step->dx : step->y), run->scratch);
 }
 
 static void run_forward(const hki_chain_run *run, const hki_chain_step *step)
@@ -160,18 +160,17 @@ static void run_forward(const hki_chain_run *run, const hki_chain_step *step)
     hki_conv2d_block_forward(
         &step->block, chain->f64, lanes_of(run, step->x), packed_of(run, step->pack),
         step->bias < 0 ? NULL : run->arrays[step->bias], lanes_of(run, step->y),
-        step->mask < 0 ? NULL : run->workspace + chain->masks[step->mask].at,
-        run->scratch);
+        step->mask < 0 ? NULL : run->workspace + chain->masks[step->mask].at, run->scratch);
 }
 
 static void run_backward(const hki_chain_run *run, const hki_chain_step *step)
 {
     const hki_chain *chain = run->chain;
-    hki_conv2d_block_backward(
-        &step->block, chain->f64, lanes_of(run, step->x), lanes_of(run, step->dy),
-        step->mask < 0 ? NULL : run->workspace + chain->masks[step->mask].at,
-        packed_of(run, step->pack), run->count, lanes_of(run, step->dx), sum_of(run, step->dweight),
-        sum_of(run, step->dbias), run->scratch);
+    hki_conv2d_block_backward(&step->block, chain->f64, lanes_of(run, step->x),
+                              lanes_of(run, step->dy),
+                              step->mask < 0 ? NULL : run->workspace + chain->masks[step->mask].at,
+                              packed_of(run, step->pack), run->count, lanes_of(run, step->dx),
+                              sum_of(run, step->dweight), sum_of(run, step->dbias), run->scratch);
 }
 
 static void run_spread(const hki_chain_run *run, const hki_chain_step *step)

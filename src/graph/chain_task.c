@@ -18,7 +18,7 @@ typedef struct chain_payload {
     hki_storage **storages; /* of the operands, a use of each; NULL: not this part's */
     int64_t *offsets;       /* of their first elements, in elements */
     uint64_t *versions;     /* see hki_task_spec */
-    hki_storage *some; /* of the operands */
+    hki_storage *some;      /* of the operands */
     char **arrays;
     atomic_uchar *is_packed;
 } chain_payload;
@@ -226,8 +226,7 @@ static void find_places(const chain_payload *self, hki_chain_run *run, char *own
     if (!self->state)
         return;
     const int64_t kept = chain->scratch_at - chain->kept_at;
-    run->workspace =
-        hki_storage_kernel_data(self->state) + run->piece * chain->piece_state_bytes;
+    run->workspace = hki_storage_kernel_data(self->state) + run->piece * chain->piece_state_bytes;
     run->rows = run->workspace + chain->piece_state_bytes - kept - chain->kept_at;
     run->scratch = own;
 }
@@ -237,8 +236,7 @@ static void run(hki_task *task, void *payload, int64_t piece)
     chain_payload *self = payload;
     const hki_chain *chain = self->chain;
     char *own; /* what this run alone needs */
-    const int64_t own_bytes =
-        chain->workspace_bytes - (self->state ? chain->scratch_at : 0);
+    const int64_t own_bytes = chain->workspace_bytes - (self->state ? chain->scratch_at : 0);
     const int64_t begin_ns = piece == 0 ? hki_clock_ns() : 0;
     hki_chain_run run = {.chain = chain,
                          .task = task,

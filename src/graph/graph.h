@@ -66,9 +66,9 @@ typedef struct hki_node {
     int input_count, output_count;
 
     hki_capture_again_fn again; /* COMPOUND */
-    size_t early_bytes;         /* COMPOUND: how much of what it names it sums at a time; 0: no sum */
-    hki_chain *chain;           /* CHAIN: counted */
-    int part;                   /* of the chain */
+    size_t early_bytes; /* COMPOUND: how much of what it names it sums at a time; 0: no sum */
+    hki_chain *chain;   /* CHAIN: counted */
+    int part;           /* of the chain */
 } hki_node;
 
 struct hk_graph {

@@ -249,7 +249,8 @@ static void call(const call_options *options, hk_array *const *arrays)
     hki_capture *capture = hki_capturing;
     if (capture)
         hki_capture_hook.compound_begin(capture, hki_world_operation_name(options->operation),
-                                        again, arrays, all, options, sizeof *options, early_bytes(options));
+                                        again, arrays, all, options, sizeof *options,
+                                        early_bytes(options));
     if (options->group->size == 1)
         alone(options, arrays);
     else

@@ -1,5 +1,5 @@
-#include "op/call/capture.h"
 #include "world/world.h"
+#include "op/call/capture.h"
 
 #include "base/cancel.h"
 #include "base/config.h"
