@@ -2,6 +2,7 @@
 #
 #   world.<mpi>.<ranks>   tests/world.c
 #   world.<mpi>.splits.<ranks>   tests/world_splits.c
+#   world.<mpi>.cuda_emulated.<case>   on emulated GPUs: tests/world.c, tests/world_channels.c
 #   world.<mpi>.<case>    tests/world_ranks/<case>: what a rank that stops, dies or leaves does to the others; one training
 
 file(GLOB world_cases CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/world_ranks/*.sh")
@@ -58,9 +59,44 @@ foreach(mpi IN LISTS HOCKET_MPI_NAMES)
     hocket_world_test(${name} ${mpi} ${launch} -n ${ranks} $<TARGET_FILE:program_world_splits>)
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "WORLD_RANKS=${ranks}" ${environment})
   endforeach()
+  if(TARGET hocket_cuda_emulated)
+    # name ranks; settings
+    function(hocket_world_cuda_test name ranks)
+      hocket_world_test(world.${mpi}.cuda_emulated.${name} ${mpi} ${launch} -n ${ranks} ${its_COMMAND})
+      set_property(TEST world.${mpi}.cuda_emulated.${name} APPEND PROPERTY ENVIRONMENT "WORLD_RANKS=${ranks}"
+        "HOCKET_CUDA_PLUGIN=$<TARGET_FILE:hocket_cuda_emulated>" ${ARGN})
+    endfunction()
+    # Parts of one GPU, so that a rank gives two arrays.
+    set(parts "WORLD_DEVICES=cuda:0/" "HOCKET_CUDA=0/2" "HOCKET_EMULATED_CUDA=gpus=1,slow=5")
+    set(its_COMMAND $<TARGET_FILE:program_world>)
+    hocket_world_cuda_test(2 2 ${parts} "HOCKET_WORLD_ROUTE=direct")
+    hocket_world_cuda_test(4 4 ${parts} "HOCKET_WORLD_ROUTE=direct")
+    hocket_world_cuda_test(serial 2 ${parts} "HOCKET_WORLD_ROUTE=direct" "HOCKET_ENGINE=serial")
+    hocket_world_cuda_test(library 2 ${parts} "HOCKET_WORLD_SUM=library")
+    foreach(ranks 2 3)
+      hocket_world_cuda_test(gpus.${ranks} ${ranks} "WORLD_DEVICES=cuda" "HOCKET_CUDA=all" "HOCKET_EMULATED_CUDA=gpus=2"
+        "HOCKET_WORLD_ROUTE=direct")
+    endforeach()
+    hocket_world_cuda_test(gpus.library 2 "WORLD_DEVICES=cuda" "HOCKET_CUDA=all" "HOCKET_EMULATED_CUDA=gpus=2"
+      "HOCKET_WORLD_SUM=library")
+    foreach(kind direct groups host refused demands)
+      set(its_COMMAND $<TARGET_FILE:program_world_channels> ${kind})
+      hocket_world_cuda_test(${kind} 3 "HOCKET_CUDA=all" "HOCKET_EMULATED_CUDA=gpus=2")
+    endforeach()
+    # NCCL's own sums of two ranks have the same bytes in any order.
+    set(its_COMMAND $<TARGET_FILE:program_world_channels> direct)
+    hocket_world_cuda_test(direct_library 2 "HOCKET_CUDA=all" "HOCKET_EMULATED_CUDA=gpus=2" "HOCKET_WORLD_SUM=library")
+  endif()
   foreach(case IN LISTS world_cases)
     cmake_path(GET case STEM stem)
+    if(stem MATCHES "^gpu_" AND NOT TARGET hocket_cuda_emulated)
+      continue()
+    endif()
     hocket_world_test(world.${mpi}.${stem} ${mpi} "${HOCKET_BASH}" "${case}" ${launch}
                       $<TARGET_FILE:program_world_faults> $<TARGET_FILE:hocket_cli>)
+    if(stem MATCHES "^gpu_")
+      set_property(TEST world.${mpi}.${stem} APPEND PROPERTY ENVIRONMENT "HOCKET_CUDA=0" "HOCKET_EMULATED_CUDA=gpus=1"
+        "HOCKET_CUDA_PLUGIN=$<TARGET_FILE:hocket_cuda_emulated>")
+    endif()
   endforeach()
 endforeach()

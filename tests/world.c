@@ -12,7 +12,7 @@ enum { DEVICES = 2, MAX_RANKS = 8, MAX_ALL = DEVICES * MAX_RANKS };
 
 static hk_group *all;
 static int rank, size;
-static hk_device devices[DEVICES];
+static hk_device devices[DEVICES], host;
 
 static void clear_failures(void)
 {
@@ -44,9 +44,9 @@ static hk_array *make(int whose, hk_dims shape, hk_dtype dtype, hk_device device
         values[i] = dtype == HK_F32 || dtype == HK_F64 || dtype == HK_I64
                         ? value_of(whose, i)
                         : (double)((i + whose * 53) % 120);
-    hk_array *x = hk_from_host(values, shape, HK_F64, device);
+    hk_array *x = hk_cast(hk_from_host(values, shape, HK_F64, host), dtype);
     free(values);
-    return hk_copy(hk_cast(x, dtype));
+    return hk_copy(hk_to_device(x, device)); /* which may convert fewer dtypes */
 }
 
 static bool same_bytes(hk_array *a, hk_array *b)
@@ -273,8 +273,9 @@ static void test_split(void)
 /* Fails while it runs. */
 static hk_array *failing(int64_t count)
 {
-    hk_array *x = hk_zeros(hk_shape(count), HK_F32, devices[0]);
-    return hk_take_along_axis(x, hk_full(hk_shape(count), 1e6 + rank, HK_I64, devices[0]), 0);
+    hk_array *x = hk_zeros(hk_shape(count), HK_F32, host);
+    x = hk_take_along_axis(x, hk_full(hk_shape(count), 1e6 + rank, HK_I64, host), 0);
+    return hk_to_device(x, devices[0]);
 }
 
 static double hash(const char *text, double seed)
@@ -499,12 +500,14 @@ static void test_forked(void)
 int main(void)
 {
     hk_runtime_init(&(hk_runtime_options){.cpu_devices = DEVICES});
-    const char *kind = getenv("WORLD_DEVICES"); /* "sim" */
+    const char *kind = getenv("WORLD_DEVICES"); /* "sim", "cuda:0/": parts of it */
     for (int d = 0; d < DEVICES; d++) {
         char name[32];
-        snprintf(name, sizeof name, "%s:%d", kind ? kind : "cpu", d);
+        snprintf(name, sizeof name, "%s%s%d", kind ? kind : "cpu",
+                 kind && strchr(kind, '/') ? "" : ":", d);
         devices[d] = hk_device_named(name);
     }
+    host = kind ? hk_device_named("cpu:0") : devices[0];
     if (hk_status_print(hk_world_init(NULL), stderr))
         return 1;
     CHECK(!hk_ok(hk_world_init(NULL)));

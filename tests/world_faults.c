@@ -1,6 +1,8 @@
-/* A rank that does not do its part, for tests/world_ranks/faults.sh: without arguments, nothing.
+/* A rank that does not do its part, for tests/world_ranks/: without arguments, nothing.
  *
- *   world_faults KIND   none, stop, late, leave, die, error */
+ *   world_faults KIND   none, stop, late, leave, die, error; amid, amid_dies: an emulated GPU stops, or ends, the process
+ *
+ * WORLD_DEVICE: where arrays are; else on the host. */
 #include <hocket/hocket.h>
 
 #include <signal.h>
@@ -46,7 +48,13 @@ int main(int count, char **arguments)
     if (hk_status_print(hk_world_init(NULL), stderr))
         return 2;
     const int rank = hk_world_rank();
-    const hk_device device = {NULL};
+    const char *name = getenv("WORLD_DEVICE");
+    const hk_device device = name ? hk_device_named(name) : (hk_device){NULL};
+    if (rank == WRONG &&
+        !strncmp(arguments[1], "amid", 4)) /* as it is asked for, which comes later */
+        setenv(strcmp(arguments[1], "amid") ? "HOCKET_EMULATED_NCCL_DIES"
+                                            : "HOCKET_EMULATED_NCCL_STOPS",
+               "7", 1);
     const hk_status *status = NULL;
     hk_array *x = hk_full(hk_shape(30000), 1, HK_F32, device);
     for (int step = 0; step < STEPS; step++) {

@@ -8,8 +8,9 @@
  * differs fails on all ranks, with one record. So does an input that has failed: the record of the lowest rank goes to all. When a rank
  * is lost, the others fail with HK_DEVICE_LOST, and so does what they do together from then on: see hk_world_options.
  *
- * Between accelerators data goes by way of the host. Arrays with gaps are copied first. Calls of one group from several threads have an
- * order that the program must make the same on all ranks. */
+ * Between GPUs of different ranks data goes by NCCL where it can, between other accelerators by way of the host: see hk_world_options.
+ * Arrays with gaps are copied first. Calls of one group from several threads have an order that the program must make the same on
+ * all ranks. */
 #ifndef HOCKET_WORLD_H
 #define HOCKET_WORLD_H
 
@@ -30,9 +31,13 @@ typedef struct hk_world_options {
      * 3600). */
     double patience;
     /* "same": sums have the same bytes however ranks and devices are mixed; "library": those of hk_group_all_reduce and hk_group_sum over
-     * all ranks are MPI's own all-reduce, whose bytes depend on the library and the number of ranks, and may differ from run to run.
+     * all ranks are MPI's own all-reduce, or NCCL's, whose bytes depend on the library and the number of ranks, and may differ from run to run.
      * Complex numbers and groups of some ranks are added as by "same" (default: HOCKET_WORLD_SUM, else "same"). */
     const char *sum;
+    /* Of arrays on GPUs: "auto": they go from GPU to GPU, by NCCL, where all ranks of a group have theirs on GPUs, and else by way of the
+     * host; "host": always that way; "direct": never, but for messages between two ranks: a call that would is HK_UNSUPPORTED on all
+     * ranks, and says why. Sums have the same bytes either way (default: HOCKET_WORLD_ROUTE, else "auto"). */
+    const char *route;
 } hk_world_options;
 
 /* Starts the world, with MPI where a launcher asks for it, and the runtime. Blocks until all ranks have called it. Optional: the first

@@ -9,12 +9,13 @@ from . import _core
 __all__ = ["Group", "group", "init", "library", "rank", "size"]
 
 
-def init(*, mode=None, timeout=0.0, patience=0.0, sum=None):
+def init(*, mode=None, timeout=0.0, patience=0.0, sum=None, route=None):
     """Starts the world before the first call that needs it, and waits for all ranks. mode: 'auto', 'off' or 'mpi' (HOCKET_WORLD).
     timeout: seconds without a sign of life, after which a rank is lost (HOCKET_WORLD_TIMEOUT). patience: seconds that one which
     gives such signs may be late (HOCKET_WORLD_PATIENCE). sum: 'same', or 'library' for MPI's own, whose bytes depend on the library
-    (HOCKET_WORLD_SUM)."""
-    _core._world_init(mode, timeout, patience, sum)
+    (HOCKET_WORLD_SUM). route: what is on GPUs goes from GPU to GPU where it can ('auto'), by the 'host', or 'direct' or not at all
+    (HOCKET_WORLD_ROUTE)."""
+    _core._world_init(mode, timeout, patience, sum, route)
 
 
 def _rows(arrays):

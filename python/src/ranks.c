@@ -21,13 +21,13 @@ static PyObject *good_group(hk_group *group)
 
 /* ---- the world ---------------------------------------------------------------------------------------------------- */
 
-/* _world_init(mode or None, timeout, patience, sum or None): waits for all ranks. */
+/* _world_init(mode or None, timeout, patience, sum or None, route or None): waits for all ranks. */
 static PyObject *world_init(PyObject *self, PyObject *arguments)
 {
     (void)self;
     hk_world_options options = {0};
-    if (!PyArg_ParseTuple(arguments, "zddz:init", &options.mode, &options.timeout,
-                          &options.patience, &options.sum))
+    if (!PyArg_ParseTuple(arguments, "zddzz:init", &options.mode, &options.timeout,
+                          &options.patience, &options.sum, &options.route))
         return NULL;
     py_gil_release();
     const hk_status *status = hk_status_retain(hk_world_init(&options));

@@ -169,7 +169,8 @@ typedef struct hki_device_class {
      * hki_device_sum_queue tells, by the one thread of the queue. */
     void (*all_reduce)(hki_device *const *devices, int count, hk_dtype dtype, void *const *arrays,
                        size_t size);
-    const hki_recorder_class *recorder; /* optional */
+    const hki_recorder_class *recorder;      /* optional */
+    const struct hki_channel_class *channel; /* optional: to devices of other processes */
     /* Optional, both or none: calls that go element by element as one kernel. The first says by dtypes, shapes and layout
      * alone whether a call can be one of them. The second does calls of one size, HKI_FUSED_MOST at most, in the place of
      * run_call for each: what is not kept nobody reads but these calls. Operands that overlap are one array. spares: of each,

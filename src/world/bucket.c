@@ -63,7 +63,7 @@ static bool issue(const hki_bucket *bucket, hki_world_operation operation, excha
                                     .operand_count = self->operand_count,
                                     .parts = self->parts,
                                     .part_count = self->part_count,
-                                    .device = of->device};
+                                    .device = of->host};
     const bool is_issued = !self->is_short && hki_exchange_issue(&plan);
     free(self->operands);
     free(self->parts);
@@ -139,7 +139,7 @@ static bool sum_own(const hki_bucket *self, leaf_sums *sums)
         for (int s = 0; s < self->span_count; s++) {
             const hki_bucket_span *its = &self->spans[s];
             for (int d = 0; d < leaf->count; d++)
-                inputs[d] = view(array_of(self, its, leaf->first + d), its->begin, its->end);
+                inputs[d] = hki_bucket_view(self, its, leaf->first + d, 0, its->end - its->begin);
             hk_array *output = view(row, its->at, its->at + its->end - its->begin);
             hki_reduce_issue(of->device, of->name, inputs, leaf->count, &output, 1, 0,
                              its->end - its->begin);
@@ -155,8 +155,7 @@ static hk_array *own_view(const hki_bucket *self, const leaf_sums *sums, int lea
 {
     if (sums->own[leaf])
         return view(sums->own[leaf], its->at + from, its->at + to);
-    return view(array_of(self, its, self->of->leaves[leaf].first), its->begin + from,
-                its->begin + to);
+    return hki_bucket_view(self, its, self->of->leaves[leaf].first, from, to);
 }
 
 /* Own leaves go to the other ranks, each its part. They are named as written, though they are not, so that what fails on all
@@ -167,8 +166,10 @@ static void draft_sends(const hki_bucket *self, const leaf_sums *sums, exchange_
     for (int l = 0; l < of->leaf_count; l++)
         for (int s = 0; of->leaves[l].rank == of->group->rank && s < self->span_count; s++) {
             const hki_bucket_span *its = &self->spans[s];
-            hk_array *x = sums->own[l] ? sums->own[l] : array_of(self, its, of->leaves[l].first);
-            const int64_t at = sums->own[l] ? its->at : its->begin, size = its->end - its->begin;
+            int64_t at = its->at;
+            hk_array *x =
+                sums->own[l] ? sums->own[l] : hki_bucket_at(self, its, of->leaves[l].first, &at);
+            const int64_t size = its->end - its->begin;
             const int from = add_operand(draft, x, at, at + size, HKI_READ | HKI_WRITE);
             for (int r = 0; r < of->group->size; r++) {
                 int64_t begin, end, low, high;
@@ -240,12 +241,9 @@ static void copy_to_devices(const hki_bucket *self)
 {
     for (int s = 0; s < self->span_count; s++) {
         const hki_bucket_span *its = &self->spans[s];
-        hk_array *from = view(array_of(self, its, 0), its->begin, its->end);
-        for (int d = 1; d < self->of->n; d++) {
-            hk_array *x = array_of(self, its, d), *to = view(x, its->begin, its->end);
-            hki_reduce_issue(hki_group_device(x), self->of->name, &from, 1, &to, 1, 0,
-                             its->end - its->begin);
-        }
+        hk_array *from = hki_bucket_view(self, its, 0, 0, its->end - its->begin);
+        for (int d = 1; d < self->of->n; d++)
+            hki_bucket_give(self, its, from, d);
     }
 }
 

@@ -15,12 +15,14 @@ typedef struct hki_reduction {
     hki_group_call *call;
     hki_world_operation operation;
     const char *name;
-    hk_array *const *arrays; /* contiguous, on the host: [array * n + device] */
+    hk_array *const
+        *arrays; /* contiguous, of the device or others of its class: [array * n + device] */
     int n, count, root;
     size_t bucket_bytes;
     hki_sum_leaf *leaves;
     int leaf_count;
-    hki_device *device;
+    hki_device *device; /* that adds */
+    hki_device *host;   /* for exchanges: the same, or an accelerator's */
 } hki_reduction;
 
 typedef struct hki_bucket {
@@ -30,14 +32,32 @@ typedef struct hki_bucket {
     int span_count;
     int64_t size; /* elements */
     bool is_small;
+    hk_array **
+        brought; /* of each device: its row, near the device that adds; NULL: it is near by itself */
 } hki_bucket;
 
 /* order[0] is the first of `count` arrays, each on n devices, that goes into a bucket, and so on: as they are written, where
  * all are gradients and by_write; else as they are listed. False: no memory. */
 bool hki_write_order(hk_array *const *arrays, int n, int count, bool by_write, int *order);
+/* ---- on the devices of this rank (bucket_parts.c) ---- */
+
+/* Brings what the device that adds does not reach. False: no memory. `brought` is to be freed. In a scope. */
+bool hki_bucket_bring(hki_bucket *self);
+/* The array, near the device that adds, that has a span of a device, and from which element on. */
+hk_array *hki_bucket_at(const hki_bucket *self, const hki_bucket_span *its, int device,
+                        int64_t *offset);
+/* Elements [from, to) of that span. */
+hk_array *hki_bucket_view(const hki_bucket *self, const hki_bucket_span *its, int device,
+                          int64_t from, int64_t to);
+/* A device's span becomes the values of `from`, which is near the device that adds. */
+void hki_bucket_give(const hki_bucket *self, const hki_bucket_span *its, hk_array *from,
+                     int device);
+
+/* ---- between ranks ---- */
+
 /* Issue what becomes of a bucket. False when host memory is short. In a scope. */
 bool hki_bucket_all_reduce(const hki_bucket *self);
-/* The same by MPI's own all-reduce: see library_sum.c. */
+/* The same by the library's own all-reduce: see library_sum.c. */
 bool hki_bucket_library_sum(const hki_bucket *self);
 /* Whether that is to be: asked for, and something that the library adds, in the group of all ranks. */
 bool hki_library_sums(const hk_group *group, hk_dtype dtype, int64_t size);

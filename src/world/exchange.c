@@ -74,6 +74,9 @@ static void destroy(hki_exchange *self)
     free(self->parts);
     free(self->operands);
     free(self->offsets);
+    for (int i = 0; i < self->staged_count; i++)
+        free(self->staged[i].host);
+    free(self->staged);
     free(self->messages);
     free(self);
 }
@@ -107,6 +110,17 @@ static void set_header(hki_exchange *self, const hki_exchange_plan *plan)
     hki_header_set_source(&self->own, self->source);
 }
 
+_Static_assert((int)HKI_MAX_DEVICES < (int)HKI_DIRECT, "both are in one byte");
+static void find_accelerator(hki_exchange *self)
+{
+    hki_device *device = self->operand_count > 0 ? self->storages[0]->device : NULL;
+    if (!device || hki_device_is_host(device) || !device->class->channel)
+        return;
+    self->accelerator = device;
+    const int demand = self->group->world->route == HKI_WORLD_DIRECT ? HKI_DIRECT : 0;
+    self->own.accelerator = (uint8_t)((device->index + 1) | demand);
+}
+
 static hki_exchange *create(const hki_exchange_plan *plan)
 {
     hki_exchange *self = calloc(1, sizeof *self);
@@ -136,6 +150,7 @@ static hki_exchange *create(const hki_exchange_plan *plan)
         to->element_bytes = (int)hk_dtype_bytes(from->x->dtype);
         self->offsets[self->operand_count++] = (from->x->offset + from->begin) * to->element_bytes;
     }
+    find_accelerator(self);
     if (plan->part_count > 0)
         memcpy(self->parts, plan->parts, (size_t)plan->part_count * sizeof *plan->parts);
     self->part_count = plan->part_count;
@@ -194,6 +209,16 @@ void *hki_exchange_operand(const hki_exchange *self, int operand)
     return address(self, operand, 0);
 }
 
+void *hki_exchange_from(const hki_exchange *self, const hki_part *part)
+{
+    return part->from < 0 ? NULL : address(self, part->from, part->from_offset);
+}
+
+void *hki_exchange_to(const hki_exchange *self, const hki_part *part)
+{
+    return part->to < 0 ? NULL : address(self, part->to, part->to_offset);
+}
+
 /* What goes to other ranks, and comes from them. */
 static void find_pieces(hki_exchange *self)
 {
@@ -202,12 +227,11 @@ static void find_pieces(hki_exchange *self)
         const bool is_send = part->to < 0;
         if (part->size == 0 || (part->from >= 0 && part->to >= 0))
             continue;
-        self->pieces[self->piece_count++] =
-            (hki_piece){.data = is_send ? address(self, part->from, part->from_offset)
-                                        : address(self, part->to, part->to_offset),
-                        .bytes = (size_t)part->size * hk_dtype_bytes(self->dtype),
-                        .peer = part->peer,
-                        .is_send = is_send};
+        self->pieces[self->piece_count++] = (hki_piece){
+            .data = is_send ? hki_exchange_from(self, part) : hki_exchange_to(self, part),
+            .bytes = (size_t)part->size * hk_dtype_bytes(self->dtype),
+            .peer = part->peer,
+            .is_send = is_send};
     }
 }
 
@@ -216,8 +240,7 @@ void hki_exchange_copy_own(hki_exchange *self)
     for (int i = 0; i < self->part_count; i++) {
         const hki_part *part = &self->parts[i];
         if (part->size > 0 && part->from >= 0 && part->to >= 0)
-            memcpy(address(self, part->to, part->to_offset),
-                   address(self, part->from, part->from_offset),
+            memcpy(hki_exchange_to(self, part), hki_exchange_from(self, part),
                    (size_t)part->size * (size_t)self->operands[part->to].element_bytes);
     }
 }

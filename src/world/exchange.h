@@ -7,7 +7,8 @@
 #include "world/header.h"
 #include "world/world.h"
 
-/* An array in contiguous memory of the host, of which elements [begin, end) take part. */
+/* An array in contiguous memory, of which elements [begin, end) take part. All operands of an exchange are in memory that the host
+ * reaches, or all in memory that the accelerator of the first one reaches. */
 typedef struct hki_operand {
     hk_array *x;
     int64_t begin, end;
@@ -71,6 +72,7 @@ typedef enum hki_exchange_state {
     HKI_EXCHANGE_WAITS,   /* for earlier ones of its group */
     HKI_EXCHANGE_AGREES,  /* headers are under way */
     HKI_EXCHANGE_AGREED,  /* they have come; for earlier ones to begin with their data */
+    HKI_EXCHANGE_OPENS,   /* the channel that it is to take */
     HKI_EXCHANGE_MOVES,   /* data */
     HKI_EXCHANGE_REPORTS, /* a record */
     HKI_EXCHANGE_OVER
@@ -81,7 +83,8 @@ typedef struct hki_message {
     hki_mpi_request request;
     int peer; /* in the group */
     bool is_send, is_done;
-    bool is_sum; /* of all ranks: cannot be given up */
+    bool is_joint;                 /* of all ranks: cannot be given up */
+    struct hki_channel_task *task; /* of exchange->route, in place of a request; NULL: none */
 } hki_message;
 
 typedef struct hki_piece {
@@ -90,6 +93,13 @@ typedef struct hki_piece {
     int peer;
     bool is_send;
 } hki_piece;
+
+/* Bytes of an accelerator that MPI moves. */
+typedef struct hki_staged {
+    void *data, *host; /* host: owned */
+    size_t bytes;
+    bool is_written; /* by MPI */
+} hki_staged;
 
 /* One thread's at a time: who issues it, who runs its task, then the link's. */
 typedef struct hki_exchange {
@@ -129,6 +139,10 @@ typedef struct hki_exchange {
     int part_count, operand_count;
     hki_message *messages;
     int message_count, message_room;
+    hki_device *accelerator; /* that has the operands; NULL: the host has */
+    struct hki_route *route; /* the link's: between accelerators; NULL: none */
+    hki_staged *staged;
+    int staged_count;
 } hki_exchange;
 
 static inline bool hki_exchange_is_couple(const hki_exchange *self)
@@ -140,7 +154,10 @@ static inline bool hki_exchange_is_couple(const hki_exchange *self)
 void hki_exchange_end(hki_exchange *self);
 /* Where an operand is, once the task runs. */
 void *hki_exchange_operand(const hki_exchange *self, int operand);
-/* Copies what stays on this rank: once data may move. */
+/* Where a part comes from and goes to; NULL: another rank. */
+void *hki_exchange_from(const hki_exchange *self, const hki_part *part);
+void *hki_exchange_to(const hki_exchange *self, const hki_part *part);
+/* Copies what stays on this rank, in the host's memory: once data may move. */
 void hki_exchange_copy_own(hki_exchange *self);
 
 #endif

@@ -1,62 +1,96 @@
 /* An exchange as the link sees it: headers, then data, or a record. */
-#include "world/link.h"
+#include "world/route.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { MOST_BYTES = 1 << 30 }; /* of a message */
 
-/* Records come where data would. */
-typedef enum tag_kind { TAG_HEADER, TAG_DATA } tag_kind;
-
-/* What one rank says in a collective, in a send and in a receive are three things, each with an order of its own. */
-static int tag_of(const hki_exchange *self, bool is_mine, tag_kind kind)
+static int tag_of(const hki_exchange *self, bool is_mine, hki_tag tag)
 {
     const bool sends = (self->operation == HKI_WORLD_SEND) == is_mine;
     const int who = !hki_exchange_is_couple(self) ? 0 : sends ? 1 : 2;
-    return self->group->id * HKI_GROUP_TAGS + 2 * who + (int)kind;
+    return self->group->id * HKI_GROUP_TAGS + 2 * who + (int)tag;
 }
 
 /* ---- messages ------------------------------------------------------------------------------------------------ */
 
-static bool reserve(hki_exchange *self, int count)
+bool hki_exchange_reserve(hki_link *link, hki_exchange *self, int count)
 {
     free(self->messages);
     self->messages = calloc((size_t)count + 1, sizeof *self->messages);
     self->message_count = 0;
     self->message_room = self->messages ? count : 0;
+    if (!self->messages)
+        hki_link_fail(link, "host memory is short");
     return self->messages;
 }
 
-static void post(hki_link *link, hki_exchange *self, bool is_send, void *data, size_t bytes,
-                 int peer, tag_kind kind)
+static hki_message *add_message(hki_exchange *self, bool is_send, int peer)
 {
-    const int tag = tag_of(self, is_send, kind);
     hki_message *message = &self->messages[self->message_count];
-    const int rank = self->group->members[peer];
     *message = (hki_message){.peer = peer, .is_send = is_send};
-    const bool is_posted = is_send ? link->mpi->send(data, bytes, rank, tag, &message->request)
-                                   : link->mpi->receive(data, bytes, rank, tag, &message->request);
+    return message;
+}
+
+static void count_message(hki_link *link, hki_exchange *self, bool is_posted)
+{
     if (is_posted)
         self->message_count++;
     else
         hki_link_fail(link, "a message could not be sent");
 }
 
-/* True: all are done. Asking for one lets all get on. */
+void hki_exchange_send(hki_link *link, hki_exchange *self, const void *data, size_t bytes, int peer,
+                       hki_tag tag)
+{
+    hki_message *message = add_message(self, true, peer);
+    count_message(link, self,
+                  link->mpi->send(data, bytes, self->group->members[peer], tag_of(self, true, tag),
+                                  &message->request));
+}
+
+void hki_exchange_receive(hki_link *link, hki_exchange *self, void *data, size_t bytes, int peer,
+                          hki_tag tag)
+{
+    hki_message *message = add_message(self, false, peer);
+    count_message(link, self,
+                  link->mpi->receive(data, bytes, self->group->members[peer],
+                                     tag_of(self, false, tag), &message->request));
+}
+
+static bool is_task_done(hki_link *link, hki_exchange *self, hki_message *message)
+{
+    char why[HKI_CHANNEL_WHY];
+    const hki_channel_class *class = self->route->device->class->channel;
+    const hki_channel_state state = class->poll_task(self->route->channel, message->task, why);
+    if (state == HKI_CHANNEL_FAILED)
+        hki_link_fail_channel(link, why);
+    return state == HKI_CHANNEL_DONE;
+}
+
+static bool is_request_done(hki_link *link, hki_message *message)
+{
+    const int done = link->mpi->test(&message->request, NULL, NULL);
+    if (done < 0)
+        hki_link_fail(link, "a message was lost");
+    return done > 0;
+}
+
+bool hki_exchange_is_message_done(hki_link *link, hki_exchange *self, int message)
+{
+    hki_message *its = &self->messages[message];
+    if (!its->is_done && !link->lost)
+        its->is_done = its->task ? is_task_done(link, self, its) : is_request_done(link, its);
+    return its->is_done;
+}
+
+/* True: all are done. */
 static bool are_done(hki_link *link, hki_exchange *self)
 {
-    for (int i = 0; i < self->message_count; i++) {
-        hki_message *message = &self->messages[i];
-        if (message->is_done)
-            continue;
-        const int done = link->lost ? 0 : link->mpi->test(&message->request, NULL, NULL);
-        if (done < 0)
-            hki_link_fail(link, "a message was lost");
-        if (done <= 0)
+    for (int i = 0; i < self->message_count; i++)
+        if (!hki_exchange_is_message_done(link, self, i))
             return false;
-        message->is_done = true;
-    }
     return true;
 }
 
@@ -84,18 +118,22 @@ static bool is_library_sum(const hki_exchange *self)
 
 void hki_exchange_give_up(hki_link *link, hki_exchange *self, const hk_status *status, bool is_root)
 {
+    bool any_joint = self->state == HKI_EXCHANGE_OPENS ||
+                     (is_library_sum(self) && self->state != HKI_EXCHANGE_WAITS);
     for (int i = 0; i < self->message_count; i++) {
         hki_message *message = &self->messages[i];
-        if (message->is_done || link->mpi->test(&message->request, NULL, NULL) == 1)
+        any_joint = any_joint || (message->is_joint && !message->is_done);
+        if (message->is_done ||
+            (!message->task && link->mpi->test(&message->request, NULL, NULL) == 1))
             continue;
-        if (message->is_send || message->is_sum)
+        if (message->is_send || message->is_joint)
             self->is_kept = link->is_dirty = true;
         else
             link->mpi->cancel(&message->request);
     }
-    /* The others' sums are in step no more. */
-    if (is_library_sum(self) && self->state != HKI_EXCHANGE_WAITS && !link->lost)
-        hki_link_fail(link, "a sum by the library has been given up");
+    /* The others are in step no more. */
+    if (any_joint && !link->lost)
+        hki_link_fail(link, "what all ranks do at once has been given up");
     self->message_count = 0;
     if (self->group->decided[self->lane] <= self->index)
         self->group->decided[self->lane] = self->index + 1;
@@ -123,17 +161,15 @@ static bool begin(hki_link *link, hki_exchange *self)
     }
     self->begin_ns = hki_clock_ns();
     self->begin_ticks = hki_ticks();
-    if (!reserve(self, 2 * self->group->size)) {
-        hki_link_fail(link, "host memory is short");
+    if (!hki_exchange_reserve(link, self, 2 * self->group->size))
         return true;
-    }
     for (int r = 0; r < self->group->size; r++)
         if (is_peer(self, r))
-            post(link, self, false, &self->theirs[r], sizeof self->own, r, TAG_HEADER);
+            hki_exchange_receive(link, self, &self->theirs[r], sizeof self->own, r, HKI_TAG_HEADER);
     self->theirs[self->group->rank] = self->own;
     for (int r = 0; r < self->group->size; r++)
         if (is_peer(self, r))
-            post(link, self, true, &self->own, sizeof self->own, r, TAG_HEADER);
+            hki_exchange_send(link, self, &self->own, sizeof self->own, r, HKI_TAG_HEADER);
     self->state = HKI_EXCHANGE_AGREES;
     return true;
 }
@@ -191,18 +227,16 @@ static bool report(hki_link *link, hki_exchange *self, int failed)
 {
     const int rank = self->group->rank;
     self->state = HKI_EXCHANGE_REPORTS;
-    if (!reserve(self, self->group->size)) {
-        hki_link_fail(link, "host memory is short");
+    if (!hki_exchange_reserve(link, self, self->group->size))
         return true;
-    }
     if (failed != rank) {
-        post(link, self, false, &self->record, sizeof self->record, failed, TAG_DATA);
+        hki_exchange_receive(link, self, &self->record, sizeof self->record, failed, HKI_TAG_DATA);
         return true;
     }
     hki_wire_record_set(&self->record, self->failure, self->group->members[rank]);
     for (int r = 0; r < self->group->size; r++)
         if (is_peer(self, r))
-            post(link, self, true, &self->record, sizeof self->record, r, TAG_DATA);
+            hki_exchange_send(link, self, &self->record, sizeof self->record, r, HKI_TAG_DATA);
     return true;
 }
 
@@ -223,23 +257,22 @@ static hki_mpi_number number_of(hk_dtype dtype)
 }
 
 /* By the library: exchanges of a lane come here in their order on all ranks. */
-static bool sum(hki_link *link, hki_exchange *self)
+static void sum(hki_link *link, hki_exchange *self)
 {
-    if (!reserve(self, 1)) {
-        hki_link_fail(link, "host memory is short");
-        return true;
-    }
-    self->state = HKI_EXCHANGE_MOVES;
-    self->has_moved = true;
+    const size_t count = (size_t)self->own.count, bytes = hk_dtype_bytes(self->dtype);
+    if (!hki_exchange_reserve(link, self, 1))
+        return;
+    void *data = count ? hki_route_stage(link, self, hki_exchange_operand(self, 0), count * bytes,
+                                         HKI_READ | HKI_WRITE)
+                       : hki_exchange_operand(self, 0);
+    if (!data)
+        return;
     self->messages[0] =
-        (hki_message){.peer = (self->group->rank + 1) % self->group->size, .is_sum = true};
-    if (link->mpi->sum(hki_exchange_operand(self, 0), (size_t)self->own.count,
-                       number_of(self->dtype), hk_dtype_bytes(self->dtype),
-                       &self->messages[0].request))
+        (hki_message){.peer = (self->group->rank + 1) % self->group->size, .is_joint = true};
+    if (link->mpi->sum(data, count, number_of(self->dtype), bytes, &self->messages[0].request))
         self->message_count = 1;
     else
         hki_link_fail(link, "a sum could not begin");
-    return true;
 }
 
 static int message_count(const hki_exchange *self)
@@ -250,25 +283,51 @@ static int message_count(const hki_exchange *self)
     return (int)count;
 }
 
-static bool move(hki_link *link, hki_exchange *self)
+static void move_piece(hki_link *link, hki_exchange *self, const hki_piece *piece)
 {
-    self->state = HKI_EXCHANGE_MOVES;
-    self->has_moved = true;
-    if (!reserve(self, message_count(self))) {
-        hki_link_fail(link, "host memory is short");
+    char *data = hki_route_stage(link, self, piece->data, piece->bytes,
+                                 piece->is_send ? HKI_READ : HKI_WRITE);
+    for (size_t at = 0; at < piece->bytes && data; at += MOST_BYTES) {
+        const size_t bytes = piece->bytes - at < MOST_BYTES ? piece->bytes - at : MOST_BYTES;
+        if (piece->is_send)
+            hki_exchange_send(link, self, data + at, bytes, piece->peer, HKI_TAG_DATA);
+        else
+            hki_exchange_receive(link, self, data + at, bytes, piece->peer, HKI_TAG_DATA);
+    }
+}
+
+static void move(hki_link *link, hki_exchange *self)
+{
+    if (!hki_exchange_reserve(link, self, message_count(self)))
+        return;
+    for (int pass = 0; pass < 2; pass++) /* places for what comes first */
+        for (int i = 0; i < self->piece_count && !link->lost; i++)
+            if (self->pieces[i].is_send == (pass == 1))
+                move_piece(link, self, &self->pieces[i]);
+    if (!link->lost)
+        hki_route_copy_own(link, self);
+}
+
+/* False: not yet. */
+static bool begin_data(hki_link *link, hki_exchange *self)
+{
+    const hki_route_kind route = hki_route_find(link, self);
+    if (route == HKI_ROUTE_WAITS)
+        return false;
+    if (route == HKI_ROUTE_OPENS) {
+        self->state = HKI_EXCHANGE_OPENS;
         return true;
     }
-    for (int pass = 0; pass < 2; pass++) /* places for what comes first */
-        for (int i = 0; i < self->piece_count; i++) {
-            const hki_piece *piece = &self->pieces[i];
-            if (piece->is_send != (pass == 1))
-                continue;
-            for (size_t at = 0; at < piece->bytes; at += MOST_BYTES)
-                post(link, self, piece->is_send, (char *)piece->data + at,
-                     piece->bytes - at < MOST_BYTES ? piece->bytes - at : MOST_BYTES, piece->peer,
-                     TAG_DATA);
-        }
-    hki_exchange_copy_own(self);
+    const hk_status *forbidden = route == HKI_ROUTE_BY_HOST ? hki_route_forbids_host(self) : NULL;
+    self->group->decided[self->lane] = self->index + 1;
+    if (forbidden)
+        return is_over(self, forbidden, true);
+    self->state = HKI_EXCHANGE_MOVES;
+    self->has_moved = true;
+    if (route == HKI_ROUTE_BY_HOST)
+        (is_library_sum(self) ? sum : move)(link, self);
+    else
+        (is_library_sum(self) ? hki_route_sum : hki_route_move)(link, self);
     return true;
 }
 
@@ -277,15 +336,19 @@ static bool decide(hki_link *link, hki_exchange *self)
     char why[640];
     const int failed = first_failed(self);
     const bool matches = match(self, why, sizeof why);
-    self->group->decided[self->lane] = self->index + 1;
     self->is_refused = !matches || is_any_refused(self);
     if (self->leads && !self->is_refused)
         self->call->fate = HKI_FATE_GOOD;
-    if (failed >= 0)
-        return report(link, self, failed);
-    if (!matches)
-        return mismatch(self, why);
-    return is_library_sum(self) ? sum(link, self) : move(link, self);
+    if (failed < 0 && matches)
+        return begin_data(link, self);
+    self->group->decided[self->lane] = self->index + 1;
+    return failed >= 0 ? report(link, self, failed) : mismatch(self, why);
+}
+
+static bool end_moved(hki_link *link, hki_exchange *self)
+{
+    hki_route_unstage(link, self);
+    return link->lost || is_over(self, NULL, false);
 }
 
 /* The record that all ranks have now. On the rank that it comes from the program knows of it already, if an input had failed. */
@@ -311,8 +374,14 @@ bool hki_exchange_progress(hki_link *link, hki_exchange *self)
         return true;
     case HKI_EXCHANGE_AGREED:
         return self->index == self->group->decided[self->lane] && decide(link, self);
+    case HKI_EXCHANGE_OPENS:
+        if (!hki_route_open(link, self))
+            return false;
+        if (self->route->is_settled)
+            self->state = HKI_EXCHANGE_AGREED;
+        return true;
     case HKI_EXCHANGE_MOVES:
-        return are_done(link, self) && is_over(self, NULL, false);
+        return are_done(link, self) && end_moved(link, self);
     case HKI_EXCHANGE_REPORTS:
         return are_done(link, self) && end_reported(self);
     case HKI_EXCHANGE_OVER:
@@ -333,8 +402,9 @@ int hki_exchange_missing(const hki_exchange *self)
 bool hki_exchange_needs(const hki_exchange *self, int peer)
 {
     for (int i = 0; i < self->message_count; i++)
-        if (!self->messages[i].is_done && (self->messages[i].peer == peer ||
-                                           (self->messages[i].is_sum && peer != self->group->rank)))
+        if (!self->messages[i].is_done &&
+            (self->messages[i].peer == peer ||
+             (self->messages[i].is_joint && peer != self->group->rank)))
             return true;
     return false;
 }

@@ -33,8 +33,9 @@ static inline hki_device *hki_group_device(const hk_array *x)
     return hki_device_is_host(device) ? device : hki_device_of_host(device);
 }
 
-/* The elements in contiguous memory of the host, of the scope: x itself, or a copy on its way. */
-hk_array *hki_group_on_host(hk_array *x, const char *operation);
+/* The elements in contiguous memory of the place, of the scope: x itself, or a copy on its way. place: a host device, or an
+ * accelerator that reaches x's memory (hki_group_place). */
+hk_array *hki_group_at(hki_device *place, hk_array *x, const char *operation);
 
 /* ---- sums (group_sum.c) --------------------------------------------------------------------------------------- */
 

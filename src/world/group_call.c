@@ -36,11 +36,11 @@ bool hki_group_may_write(hk_array *x, hk_code *code, char *why, size_t bytes)
     return true;
 }
 
-hk_array *hki_group_on_host(hk_array *x, const char *operation)
+hk_array *hki_group_at(hki_device *place, hk_array *x, const char *operation)
 {
     hk_array *whole = hk_is_contiguous(x) ? x : (hk_contiguous)(x);
     hki_device *device = x->storage->device;
-    if (whole->failed || hki_device_is_host(device))
+    if (whole->failed || !hki_device_is_host(place) || hki_device_is_host(device))
         return whole;
     hk_array *copy =
         hki_array_create_pinned(hki_device_of_host(device), whole->shape, whole->dtype);

@@ -1,6 +1,7 @@
 /* What gives new arrays: sums, gathered and scattered slices, messages between two ranks. */
 #include "base/sum_tree.h"
 #include "world/group.h"
+#include "world/route.h"
 
 #include <hocket/autograd.h>
 #include <hocket/ops.h>
@@ -77,6 +78,12 @@ static bool check(const hki_group_work *work, hk_array **refused)
     else if (operation == HKI_WORLD_ALL_GATHER && x->shape.ndim == 0)
         *refused = hki_group_refuse(work, false, HK_INVALID_ARGUMENT,
                                     "x has no axes; it is put together along the first one");
+    else if (work->count && work->peer < 0 &&
+             hki_group_misses_direct(work->group, work->arrays, 1, 1,
+                                     operation == HKI_WORLD_REDUCE_SCATTER))
+        *refused = hki_group_refuse(work, false, HK_UNSUPPORTED,
+                                    "complex numbers of several ranks are added on the host; "
+                                    "HOCKET_WORLD_ROUTE is direct");
     else if (operation == HKI_WORLD_REDUCE_SCATTER || operation == HKI_WORLD_ALL_TO_ALL)
         return check_slices(work, x, refused);
     return !*refused;
@@ -94,7 +101,7 @@ static void refuse_capture(const char *operation)
 /* parts: one for each rank to, one for each from, at most. */
 typedef struct moving {
     const hki_group_work *work;
-    hk_array *x, *y;          /* on the host; y is written; each may be NULL */
+    hk_array *x, *y;          /* in reach of one device; y is written; each may be NULL */
     hk_array *source, *token; /* an int32 that is copied with it; NULL: none */
     hki_part *parts;
     int part_count;
@@ -170,7 +177,14 @@ static hk_array *no_memory(const hki_group_work *work, hk_array *x)
 static hk_array *as_x(hk_array *y, const hk_array *x)
 {
     hki_device *device = x->storage->device;
-    return hki_device_is_host(device) ? y : (hk_to_device)(y, (hk_device){device});
+    return hki_device_is_host(device) || device == y->storage->device
+               ? y
+               : (hk_to_device)(y, (hk_device){device});
+}
+
+static hki_device *place_of(const hki_group_work *work, hk_array *x)
+{
+    return hki_group_place(work->group, &x, 1, 1, work->operation == HKI_WORLD_REDUCE_SCATTER);
 }
 
 /* x and what comes of it, where every rank gives and gets a slice for each. shape: of the result. */
@@ -178,8 +192,9 @@ static hk_array *exchange(const hki_group_work *work, hk_array *x, hk_dims shape
 {
     const char *operation = hki_world_operation_name(work->operation);
     moving self = {.work = work};
-    self.x = hki_group_on_host(x, operation);
-    self.y = hki_array_create(hki_group_device(x), shape, x->dtype);
+    hki_device *place = place_of(work, x);
+    self.x = hki_group_at(place, x, operation);
+    self.y = hki_array_create(place, shape, x->dtype);
     hk_array *y = self.y;
     if (self.x->failed || self.y->failed || !parts_create(&self))
         y = no_memory(work, x);
@@ -267,9 +282,10 @@ static hk_array *scatter_within(const hki_group_work *work, hk_array *x, const v
     const int size = work->group->size;
     const char *operation = hki_world_operation_name(work->operation);
     hk_array *rows = exchange(work, x, x->shape, false);
+    hki_device *place = rows->storage->device;
     hk_dims shape = x->shape;
     shape.dims[0] /= size;
-    hk_array *y = hki_array_create(hki_group_device(x), shape, x->dtype);
+    hk_array *y = hki_array_create(place, shape, x->dtype);
     hk_array **inputs = calloc((size_t)size, sizeof(hk_array *));
     hki_sum_leaf *leaves = NULL;
     const int count = hki_sum_leaves(size, 1, &leaves);
@@ -279,7 +295,7 @@ static hk_array *scatter_within(const hki_group_work *work, hk_array *x, const v
         const int64_t each = y->size;
         for (int r = 0; r < size; r++)
             inputs[r] = hki_array_view(rows, hk_shape(each), (int64_t[]){1}, r * each);
-        hki_sum_leaves_issue(hki_group_device(x), operation, leaves, count, 1, inputs, &y, 1, each);
+        hki_sum_leaves_issue(place, operation, leaves, count, 1, inputs, &y, 1, each);
     }
     free(inputs);
     free(leaves);
@@ -327,7 +343,7 @@ static bool add_token(moving *self, hki_device *device, int value)
 static hk_array *send_within(const hki_group_work *work, hk_array *x, const void *given)
 {
     (void)given;
-    moving self = {.work = work, .x = hki_group_on_host(x, "group_send")};
+    moving self = {.work = work, .x = hki_group_at(hki_group_device(x), x, "group_send")};
     hki_part parts[2] = {{0, -1, 0, 0, x->size, work->peer}};
     self.parts = parts;
     self.part_count = 1;

@@ -2,6 +2,7 @@
 #include "op/call/capture.h"
 #include "op/call/transfer.h"
 #include "world/bucket.h"
+#include "world/route.h"
 
 #include <hocket/call.h>
 #include <hocket/collective.h>
@@ -26,8 +27,10 @@ static bool flush(const hki_reduction *self, hki_bucket *bucket)
     HK_SCOPE;
     const size_t bytes = (size_t)bucket->size * hk_dtype_bytes(bucket->dtype);
     bucket->is_small = bytes <= SMALL_BYTES;
-    const bool is_good = self->operation == HKI_WORLD_BROADCAST ? hki_bucket_broadcast(bucket)
-                                                                : hki_bucket_all_reduce(bucket);
+    const bool is_good = hki_bucket_bring(bucket) &&
+                         (self->operation == HKI_WORLD_BROADCAST ? hki_bucket_broadcast
+                                                                 : hki_bucket_all_reduce)(bucket);
+    free(bucket->brought);
     bucket->span_count = 0;
     bucket->size = 0;
     return is_good;
@@ -113,7 +116,13 @@ static bool check(const hki_group_work *work, int n)
             return false;
         }
     }
-    return check_pairs(work);
+    if (!hki_group_misses_direct(work->group, work->arrays, n, work->count / n, sums))
+        return check_pairs(work);
+    hki_group_refuse(
+        work, true, HK_UNSUPPORTED,
+        "these arrays cannot go from device to device, as HOCKET_WORLD_ROUTE=direct "
+        "demands: they are complex, or the first device of one is not that of another");
+    return false;
 }
 
 static bool check_list(const hki_group_work *work, int n, int count)
@@ -178,44 +187,47 @@ static void exchange(hki_reduction *self, const call_options *options, hk_array 
     hki_group_call_end(self->call);
 }
 
-/* On what is contiguous and the host's, which is then written back. */
+/* On what is contiguous and at the place of the work, which is then written back. */
 static void together(const call_options *options, hk_array *const *arrays)
 {
     const int all = options->n * options->count;
-    hk_array **hosted = calloc(2 * (size_t)all + 1, sizeof(hk_array *)), **ordered = hosted + all;
+    hk_array **placed = calloc(2 * (size_t)all + 1, sizeof(hk_array *)), **ordered = placed + all;
     int *order = malloc(((size_t)options->count + 1) * sizeof *order);
     hki_reduction self = {.group = options->group,
                           .operation = options->operation,
                           .name = hki_world_operation_name(options->operation),
-                          .arrays = hosted,
+                          .arrays = placed,
                           .n = options->n,
                           .count = options->count,
                           .root = options->root,
                           .bucket_bytes =
                               options->bucket_bytes ? options->bucket_bytes : BUCKET_BYTES};
     const bool sums = options->operation == HKI_WORLD_REDUCE;
-    if (!hosted || !order || !hki_write_order(arrays, options->n, options->count, sums, order)) {
+    if (!placed || !order || !hki_write_order(arrays, options->n, options->count, sums, order)) {
         fail_arrays(&self, arrays);
-        free(hosted);
+        free(placed);
         free(order);
         return;
     }
     HKI_HOLD(held);
-    self.device = all > 0 ? hki_group_device(arrays[0]) : hki_device_hold((hk_device){NULL}, &held);
+    self.device = all > 0
+                      ? hki_group_place(options->group, arrays, options->n, options->count, sums)
+                      : hki_device_hold((hk_device){NULL}, &held);
+    self.host = all > 0 ? hki_group_device(arrays[0]) : self.device;
     for (int i = 0; i < all; i++)
         ordered[i] = arrays[order[i / options->n] * options->n + i % options->n];
     for (int i = 0; i < all; i++)
-        hosted[i] = hki_group_on_host(ordered[i], self.name);
+        placed[i] = hki_group_at(self.device, ordered[i], self.name);
     exchange(&self, options, arrays, order);
     for (int i = 0; i < all; i++) {
-        if (hosted[i] == ordered[i])
+        if (placed[i] == ordered[i])
             continue;
-        if (hki_device_is_host(ordered[i]->storage->device))
-            (hk_assign)(ordered[i], hosted[i]);
+        if (ordered[i]->storage->device == placed[i]->storage->device)
+            (hk_assign)(ordered[i], placed[i]);
         else
-            hki_transfer(ordered[i], hosted[i], self.name, HKI_TRANSFER_COLLECTIVE);
+            hki_transfer(ordered[i], placed[i], self.name, HKI_TRANSFER_COLLECTIVE);
     }
-    free(hosted);
+    free(placed);
     free(order);
 }
 

@@ -30,6 +30,8 @@ int hki_sum_leaves(int size, int arrays, hki_sum_leaf **leaves)
     return found;
 }
 
+enum { MOST_INPUTS = 64 }; /* that accelerators add at once */
+
 /* ---- summing ------------------------------------------------------------------------------------------------- */
 
 typedef struct summing {
@@ -49,12 +51,14 @@ static int leaves_below(int first, int count, int arrays)
     return leaves_below(first, half, arrays) + leaves_below(first + half, count - half, arrays);
 }
 
-/* Over its leaves the tree is that of a sum of so many arrays. */
+/* Over its leaves the tree is that of a sum of so many arrays, which one task does. */
 static bool is_plain(int first, int count, int arrays)
 {
     const int leaves = leaves_below(first, count, arrays);
     if (leaves == 1)
         return true;
+    if (leaves > MOST_INPUTS)
+        return false;
     const int half = (int)hki_sum_half(count);
     return leaves_below(first, half, arrays) == (int)hki_sum_half(leaves) &&
            is_plain(first, half, arrays) && is_plain(first + half, count - half, arrays);

@@ -38,11 +38,14 @@ typedef struct hki_header {
     int32_t arrays;  /* on this rank, one per device */
     uint32_t order;  /* the same of the order in which arrays go */
     int32_t line;
-    char file[24]; /* the end of its name */
+    uint8_t
+        accelerator; /* whose memory the arrays are in: 0: the host's; else its number on the rank, from 1, and HKI_DIRECT */
+    char file[23];   /* the end of its name */
 } hki_header;
 
 enum { HKI_BY_LIBRARY = 1 };
-enum { HKI_HEADER_BYTES = 64, HKI_HEADER_MAGIC = 0x686b7732 };
+enum { HKI_DIRECT = 128 }; /* its data must not go by the host */
+enum { HKI_HEADER_BYTES = 64, HKI_HEADER_MAGIC = 0x686b7733 };
 _Static_assert(sizeof(hki_header) == HKI_HEADER_BYTES, "as it is sent");
 
 typedef struct hki_wire_record {

@@ -1,4 +1,4 @@
-/* An all-reduce by MPI's own, for who asks for it: the library adds, in an order of its own. This rank's devices are added first. */
+/* An all-reduce by the library's own, MPI's or NCCL's, for who asks for it: the library adds, in an order of its own. This rank's devices are added first. */
 #include "collective/reduce_task.h"
 #include "world/bucket.h"
 
@@ -10,12 +10,10 @@ bool hki_library_sums(const hk_group *group, hk_dtype dtype, int64_t size)
            dtype != HK_BOOL && !hki_dtype_is_half(dtype) && !hki_dtype_is_complex(dtype);
 }
 
-/* Elements [begin, end) of an array, on a device of this rank. */
+/* A whole span, of a device of this rank. */
 static hk_array *part_of_array(const hki_bucket *self, const hki_bucket_span *its, int device)
 {
-    hk_array *x = self->of->arrays[its->array * self->of->n + device];
-    return hki_array_view(x, hk_shape(its->end - its->begin), (int64_t[]){1},
-                          x->offset + its->begin);
+    return hki_bucket_view(self, its, device, 0, its->end - its->begin);
 }
 
 static hk_array *part_of_row(const hki_bucket_span *its, hk_array *row)
@@ -45,11 +43,8 @@ static void copy_back(const hki_bucket *self, hk_array *row)
     for (int s = 0; s < self->span_count; s++) {
         const hki_bucket_span *its = &self->spans[s];
         hk_array *from = part_of_row(its, row);
-        for (int d = 0; d < self->of->n; d++) {
-            hk_array *to = part_of_array(self, its, d);
-            hki_reduce_issue(hki_group_device(to), self->of->name, &from, 1, &to, 1, 0,
-                             its->end - its->begin);
-        }
+        for (int d = 0; d < self->of->n; d++)
+            hki_bucket_give(self, its, from, d);
     }
 }
 
@@ -66,7 +61,7 @@ static bool exchange(const hki_bucket *self, hk_array *row)
                                     .shape = hk_shape(self->size),
                                     .operands = &operand,
                                     .operand_count = 1,
-                                    .device = of->device};
+                                    .device = of->host};
     return hki_exchange_issue(&plan);
 }
 

@@ -1,6 +1,7 @@
 #include "world/link.h"
 
 #include "base/rank_launcher.h"
+#include "world/route.h"
 
 #include <fenv.h>
 #include <signal.h>
@@ -142,6 +143,12 @@ void hki_link_fail(hki_link *self, const char *what)
          true);
 }
 
+void hki_link_fail_channel(hki_link *self, const char *why)
+{
+    const hki_status_facts facts = {.operation = "world"};
+    lose(self, hki_status_create(HK_DEVICE_LOST, &facts, "between accelerators: %s", why), true);
+}
+
 /* In `lost` every exchange ends by its record, with the place that it has itself in the order of calls. */
 static void end_lost(hki_link *self)
 {
@@ -154,6 +161,7 @@ static void end_lost(hki_link *self)
         hki_exchange_give_up(self, x, hki_wire_record_get(&record, x->sequence), is_root);
         is_root = false;
     }
+    hki_routes_close(self); /* a device would wait for ranks that do not come */
 }
 
 /* ---- what others say beside exchanges ------------------------------------------------------------------------------- */
@@ -347,6 +355,7 @@ static void leave(hki_link *self)
         self->mpi->abort(1);
         return;
     }
+    hki_routes_close(self);
     self->mpi->finalize();
 }
 

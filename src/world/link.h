@@ -96,5 +96,20 @@ void hki_heartbeat_step(hki_link *self, int64_t now_ns);
 int hki_heartbeat_silent(const hki_link *self, const hki_exchange *exchange, int64_t now_ns);
 /* MPI has failed. */
 void hki_link_fail(hki_link *self, const char *what);
+/* What moves data between accelerators has. */
+void hki_link_fail_channel(hki_link *self, const char *why);
+
+/* What one rank says in a collective, in a send and in a receive are three things, each with an order of its own; records come where
+ * data would. */
+typedef enum hki_tag { HKI_TAG_HEADER, HKI_TAG_DATA, HKI_TAG_CHANNEL = HKI_GROUP_TAGS - 2 } hki_tag;
+/* Messages of an exchange (exchange_progress.c). Room for so many; false: the link has failed. */
+bool hki_exchange_reserve(hki_link *link, hki_exchange *self, int count);
+/* Begin one, to or from a rank in the group. */
+void hki_exchange_send(hki_link *link, hki_exchange *self, const void *data, size_t bytes, int peer,
+                       hki_tag tag);
+void hki_exchange_receive(hki_link *link, hki_exchange *self, void *data, size_t bytes, int peer,
+                          hki_tag tag);
+/* Asking for one lets all get on. */
+bool hki_exchange_is_message_done(hki_link *link, hki_exchange *self, int message);
 
 #endif

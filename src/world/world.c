@@ -20,6 +20,9 @@ static const char *const modes[] = {"auto", "off", "mpi", NULL};
 /* The same bytes however ranks and devices are mixed; or as the library of MPI adds. */
 static const char *const sums[] = {"same", "library", NULL};
 
+static const char *const routes[] = {
+    [HKI_WORLD_AUTO] = "auto", [HKI_WORLD_BY_HOST] = "host", [HKI_WORLD_DIRECT] = "direct", NULL};
+
 static hki_world world = {.size = 1, .lock = PTHREAD_MUTEX_INITIALIZER};
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static hki_launcher launcher;
@@ -28,17 +31,25 @@ static const hki_status_facts facts = {.operation = "world_init"};
 
 /* ---- options --------------------------------------------------------------------------------------------------- */
 
-static const hk_status *read_mode(const hk_world_options *options, int *chosen)
+/* The option, or the variable where that is NULL, or else what *chosen is already. expected: the words, for people. */
+static const hk_status *read_word(const char *option, const char *name, const char *variable,
+                                  const char *const *words, const char *expected, int *chosen)
 {
-    if (!options || !options->mode)
-        return hki_config_word("HOCKET_WORLD", modes, chosen);
-    for (int i = 0; modes[i]; i++)
-        if (strcmp(options->mode, modes[i]) == 0) {
+    if (!option)
+        return hki_config_word(variable, words, chosen);
+    for (int i = 0; words[i]; i++)
+        if (strcmp(option, words[i]) == 0) {
             *chosen = i;
             return NULL;
         }
-    return hki_status_create(HK_INVALID_ARGUMENT, &facts,
-                             "option mode is \"%.40s\"; expected auto, off or mpi", options->mode);
+    return hki_status_create(HK_INVALID_ARGUMENT, &facts, "option %s is \"%.40s\"; expected %s",
+                             name, option, expected);
+}
+
+static const hk_status *read_mode(const hk_world_options *options, int *chosen)
+{
+    return read_word(options ? options->mode : NULL, "mode", "HOCKET_WORLD", modes,
+                     "auto, off or mpi", chosen);
 }
 
 static bool is_time(double seconds)
@@ -84,16 +95,19 @@ static const hk_status *read_times(const hk_world_options *options)
 static const hk_status *read_sum(const hk_world_options *options)
 {
     int chosen = 0;
-    const hk_status *error = NULL;
-    if (!options || !options->sum)
-        error = hki_config_word("HOCKET_WORLD_SUM", sums, &chosen);
-    else if (strcmp(options->sum, sums[1]) == 0)
-        chosen = 1;
-    else if (strcmp(options->sum, sums[0]) != 0)
-        error =
-            hki_status_create(HK_INVALID_ARGUMENT, &facts,
-                              "option sum is \"%.40s\"; expected same or library", options->sum);
+    const hk_status *error = read_word(options ? options->sum : NULL, "sum", "HOCKET_WORLD_SUM",
+                                       sums, "same or library", &chosen);
     world.uses_library = chosen == 1;
+    return error;
+}
+
+static const hk_status *read_route(const hk_world_options *options)
+{
+    int chosen = HKI_WORLD_AUTO;
+    const hk_status *error =
+        read_word(options ? options->route : NULL, "route", "HOCKET_WORLD_ROUTE", routes,
+                  "auto, host or direct", &chosen);
+    world.route = (hki_world_route)chosen;
     return error;
 }
 
@@ -142,6 +156,8 @@ static void start_locked(const hk_world_options *options)
         error = read_times(options);
     if (!error)
         error = read_sum(options);
+    if (!error)
+        error = read_route(options);
     launcher = hki_launcher_get();
     if (!error) {
         if (chosen == MODE_MPI || (chosen == MODE_AUTO && launcher.size > 1))

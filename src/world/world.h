@@ -26,9 +26,18 @@ struct hk_group {
     /* By lane: one for what all do together, two for each rank, of what is sent to it and received from it. Issued (lock); of
      * those begun, and decided (the link's). */
     uint32_t *issued, *begun, *decided;
+    struct hki_route *routes;   /* the link's: route.h */
+    _Atomic(bool) goes_by_host; /* there is no channel between its accelerators */
 };
 
 enum { HKI_GROUP_TAGS = 8 }; /* from id times this on */
+
+/* By which way data goes between accelerators: a channel where there is one; always the host; never the host. */
+typedef enum hki_world_route {
+    HKI_WORLD_AUTO,
+    HKI_WORLD_BY_HOST,
+    HKI_WORLD_DIRECT
+} hki_world_route;
 
 /* Of this process. Externally synchronised until it has started, then immutable but for what is said. */
 typedef struct hki_world {
@@ -39,6 +48,7 @@ typedef struct hki_world {
     int rank, size;
     int64_t timeout_ns, patience_ns;
     bool uses_library; /* for sums: library_sum.c */
+    hki_world_route route;
     char library[128];
     hki_link *link; /* NULL: a world of one */
     hk_group *group;

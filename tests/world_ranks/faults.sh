@@ -2,51 +2,9 @@
 # What a rank that stops, is late, leaves or dies does to the others: faults.sh LAUNCH... world_faults hocket
 # shellcheck source=/dev/null
 . "$(dirname "$0")/launch.inc"
-export HOCKET_WORLD_TIMEOUT=1.5
+# shellcheck source=/dev/null
+. "$(dirname "$0")/faults.inc"
 touch begin
-
-# run KIND SECONDS: the output in `text`, which all processes outlive for no more than so long.
-run()
-{
-    local begin=$SECONDS pid
-    rm -rf pids
-    mkdir pids
-    text=$(WORLD_PIDS=$PWD/pids timeout -k 1 "$2" "${launch[@]}" -n 3 "$program" "$1" 2>&1 < /dev/null)
-    if [ $((SECONDS - begin)) -ge "$2" ]; then
-        wrong "$1: it has not ended within $2 s"
-    fi
-    sleep 0.2
-    for pid in pids/*; do
-        pid=${pid#pids/}
-        # Nobody may care for the dead.
-        if [ -e "/proc/$pid" ] && ! grep -q '^State:.*Z' "/proc/$pid/status" 2> /dev/null; then
-            wrong "$1: process $pid is left"
-            kill -9 "$pid"
-        fi
-    done
-}
-
-# signal NAME: to all ranks
-signal()
-{
-    local pid
-    for pid in pids/*; do
-        kill "-$1" "${pid#pids/}"
-    done
-}
-
-wrong()
-{
-    echo "$1" >&2
-    echo "$text" >&2
-    failed=1
-}
-
-# says TEXT: at least one of the ranks that are left does
-says()
-{
-    grep -q "$1" <<< "$text" || wrong "nobody says: $1"
-}
 
 run none 20
 [ "$(grep -c "rank [012]: ok" <<< "$text")" = 3 ] || wrong "none: three ranks should be well"

@@ -99,26 +99,6 @@ static const communicator *communicator_of(const hki_nccl *library, hki_cuda_str
 
 /* ---- sums ---------------------------------------------------------------------------------------------- */
 
-static ncclDataType_t type_of(hk_dtype dtype)
-{
-    switch (dtype) {
-    case HK_F32:
-        return ncclFloat32;
-    case HK_F64:
-        return ncclFloat64;
-    case HK_I32:
-        return ncclInt32;
-    case HK_I64:
-        return ncclInt64;
-    case HK_U32:
-        return ncclUint32;
-    case HK_U64:
-        return ncclUint64;
-    default: /* of one byte */
-        return ncclUint8;
-    }
-}
-
 /* All GPUs' streams wait for what comes before the task in its own. */
 static bool fork_lanes(hki_cuda_stream *stream, int own_gpu, const int *gpus, int count)
 {
@@ -156,7 +136,7 @@ static void sum(const hki_nccl *library, hki_cuda_stream *stream, const communic
         return;
     for (int i = 0; i < ranks->count && good; i++)
         good = HKI_LIBRARY_CALL(nccl, library, stream, ncclAllReduce, arrays[i], arrays[i], size,
-                                type_of(dtype), ncclSum, ranks->ranks[i],
+                                hki_nccl_type(dtype), ncclSum, ranks->ranks[i],
                                 process.lanes[ranks->gpus[i]].stream);
     hki_nccl_ok(library, stream, library->ncclGroupEnd(), "ncclGroupEnd");
 }

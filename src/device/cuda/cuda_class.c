@@ -31,6 +31,7 @@ const hki_device_class hki_cuda_device_class = {
     .has_all_reduce = hki_cuda_has_all_reduce,
     .all_reduce = hki_cuda_all_reduce,
     .recorder = &hki_cuda_recorder_class,
+    .channel = &hki_cuda_channel_class,
     .guard = hki_cuda_guard_task,
     .release_flags = hki_cuda_release_flags,
     .last_method = hki_cuda_last_method,

@@ -197,6 +197,10 @@ bool hki_cuda_has_all_reduce(hki_device *const *devices, int count, hk_dtype dty
 void hki_cuda_all_reduce(hki_device *const *devices, int count, hk_dtype dtype, void *const *arrays,
                          size_t size);
 
+/* ---- between processes (cuda_channel.c) ------------------------------------------------------------------------------- */
+
+extern const struct hki_channel_class hki_cuda_channel_class;
+
 /* ---- calls recorded as a graph (cuda_graph.c) ------------------------------------------------------------------------ */
 
 extern const hki_recorder_class hki_cuda_recorder_class;

@@ -14,6 +14,8 @@
 
 #include "device/cuda/cuda_stream.h"
 
+#include <hocket/base.h>
+
 #include <cublasLt.h>
 #include <cudnn.h>
 #include <nccl.h>
@@ -69,9 +71,15 @@
     F(ncclGetErrorString)                                                                          \
     F(ncclCommInitAll)                                                                             \
     F(ncclCommDestroy)                                                                             \
+    F(ncclGetUniqueId)                                                                             \
+    F(ncclCommInitRankConfig)                                                                      \
+    F(ncclCommGetAsyncError)                                                                       \
+    F(ncclCommAbort)                                                                               \
     F(ncclGroupStart)                                                                              \
     F(ncclGroupEnd)                                                                                \
-    F(ncclAllReduce)
+    F(ncclAllReduce)                                                                               \
+    F(ncclSend)                                                                                    \
+    F(ncclRecv)
 
 /* Each field has the type of the function that it is named after. */
 #define HKI_LIBRARY_FIELD(name) __typeof__(name) *name;
@@ -111,6 +119,27 @@ static inline const void *hki_library_scale(bool f64, int factor)
     static const double doubles[] = {0, 1};
     static const float floats[] = {0, 1};
     return f64 ? (const void *)&doubles[factor] : &floats[factor];
+}
+
+/* What NCCL calls numbers that it adds; not of two bytes. */
+static inline ncclDataType_t hki_nccl_type(hk_dtype dtype)
+{
+    switch (dtype) {
+    case HK_F32:
+        return ncclFloat32;
+    case HK_F64:
+        return ncclFloat64;
+    case HK_I32:
+        return ncclInt32;
+    case HK_I64:
+        return ncclInt64;
+    case HK_U32:
+        return ncclUint32;
+    case HK_U64:
+        return ncclUint64;
+    default: /* of one byte */
+        return ncclUint8;
+    }
 }
 
 /* NULL: it is not there, or lacks a function: hki_cuda_libraries_describe says which. */

@@ -1,20 +1,15 @@
-/* NCCL for sums among the GPUs of one process. See emulated_libraries.h. A group's sums begin when all of its streams
- * have got there, and no stream goes on before they are done. Elements are added in another order from chunk to chunk, as
- * they are around a ring. */
-#include "device/cuda/cuda_libraries.h"
+/* NCCL for sums among the GPUs of one process; between processes: emulated_nccl_ranks.c. See emulated_libraries.h. A group's
+ * sums begin when all of its streams have got there, and no stream goes on before they are done. Elements are added in
+ * another order from chunk to chunk, as they are around a ring. */
+#include "emulation/emulated_nccl.h"
+
 #include "emulation/emulated_libraries.h"
 #include "emulation/emulated_runtime.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_RANKS = 16, CHUNK = 32 };
-
-struct ncclComm {
-    int rank, count, gpu;
-    ncclComm_t *ranks; /* shared: of all, freed with the last */
-    int *alive;
-};
+enum { CHUNK = 32 };
 
 /* The calls of a group; they are of one communicator's ranks, each once. */
 typedef struct call {
@@ -63,13 +58,16 @@ ncclResult_t ncclCommInitAll(ncclComm_t *comms, int count, const int *gpus)
         comms[i] = ranks[i] = calloc(1, sizeof **ranks);
         if (!ranks[i])
             abort();
-        *ranks[i] = (struct ncclComm){i, count, gpus[i], ranks, alive};
+        *ranks[i] = (struct ncclComm){
+            .rank = i, .count = count, .gpu = gpus[i], .ranks = ranks, .alive = alive};
     }
     return ncclSuccess;
 }
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm)
 {
+    if (comm->between)
+        return emulated_ranks_close(comm);
     if (--*comm->alive == 0) {
         free(comm->ranks);
         free(comm->alive);
@@ -80,21 +78,15 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm)
 
 /* ---- sums ---------------------------------------------------------------------------------------------- */
 
-static size_t element_bytes(ncclDataType_t type)
+size_t emulated_nccl_bytes(ncclDataType_t type)
 {
-    return type == ncclFloat64 || type == ncclInt64 ? 8 : type == ncclUint8 ? 1 : 4;
+    return type == ncclFloat64 || type == ncclInt64 || type == ncclUint64 ? 8
+           : type == ncclUint8                                            ? 1
+                                                                          : 4;
 }
 
-typedef struct sum {
-    int count;
-    ncclDataType_t type;
-    size_t size;
-    const void *from[MAX_RANKS];
-    void *to[MAX_RANKS];
-} sum;
-
 #define SUM(name, T)                                                                               \
-    static void sum_##name(const sum *self)                                                        \
+    static void sum_##name(const emulated_nccl_sum *self)                                          \
     {                                                                                              \
         for (size_t i = 0; i < self->size; i++) {                                                  \
             const int first = (int)(i / CHUNK % (size_t)self->count);                              \
@@ -112,9 +104,8 @@ SUM(u8, uint8_t)
 SUM(u32, uint32_t)
 SUM(u64, uint64_t)
 
-static void run(void *argument)
+void emulated_nccl_add(const emulated_nccl_sum *self)
 {
-    const sum *self = argument;
     switch ((int)self->type) {
     case ncclFloat32:
         sum_f32(self);
@@ -126,12 +117,18 @@ static void run(void *argument)
         sum_u8(self);
         break;
     case ncclInt32:
+    case ncclUint32:
         sum_u32(self);
         break;
     default:
         sum_u64(self);
         break;
     }
+}
+
+static void run(void *argument)
+{
+    emulated_nccl_add(argument);
 }
 
 /* Makes a stream of one GPU wait for what another's has got so far. */
@@ -152,7 +149,7 @@ static bool follow(const call *after, const call *before)
 static ncclResult_t run_group(void)
 {
     const call *calls = group.calls, *first = &calls[0];
-    sum self = {.count = group.count, .type = first->type, .size = first->size};
+    emulated_nccl_sum self = {.count = group.count, .type = first->type, .size = first->size};
     int gpu = 0;
     bool done = true;
     if (group.count != first->comm->count)
@@ -186,6 +183,7 @@ ncclResult_t ncclGroupStart(void)
     if (group.depth++ == 0) {
         group.count = 0;
         group.result = ncclSuccess;
+        emulated_ranks_begin_group();
     }
     return ncclSuccess;
 }
@@ -194,21 +192,26 @@ ncclResult_t ncclGroupEnd(void)
 {
     if (group.depth == 0)
         return ncclInvalidUsage;
-    if (--group.depth > 0 || group.count == 0)
+    if (--group.depth > 0)
         return group.result;
+    const ncclResult_t ranks = emulated_ranks_end_group();
+    if (group.count == 0)
+        return group.result != ncclSuccess ? group.result : ranks;
     return group.result != ncclSuccess ? group.result : run_group();
 }
 
 ncclResult_t ncclAllReduce(const void *from, void *to, size_t size, ncclDataType_t type,
                            ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream)
 {
-    const size_t bytes = size * element_bytes(type);
+    const size_t bytes = size * emulated_nccl_bytes(type);
     ncclResult_t result = ncclSuccess;
+    if (comm->between)
+        return emulated_ranks_sum(from, to, size, type, op, comm, stream);
     if (group.depth == 0 && comm->count > 1)
         return ncclInvalidUsage; /* the real one hangs */
     if (op != ncclSum || group.count == MAX_RANKS ||
-        !emulated_is_good(from, bytes, element_bytes(type)) ||
-        !emulated_is_good(to, bytes, element_bytes(type)))
+        !emulated_is_good(from, bytes, emulated_nccl_bytes(type)) ||
+        !emulated_is_good(to, bytes, emulated_nccl_bytes(type)))
         result = ncclInvalidArgument;
     else
         group.calls[group.count++] = (call){from, to, size, type, comm, stream};

@@ -127,6 +127,8 @@ void stream::run()
         std::lock_guard<std::mutex> hold(mutex_);
         changed_.notify_all();
     }
+    while (awaited.load(std::memory_order_acquire) > 0)
+        std::this_thread::yield();
     {
         unseen hidden;
         delete this;
@@ -259,12 +261,16 @@ void wait_for_gpu(gpu &which)
     {
         reading hold;
         for (stream *each : the_machine().streams)
-            if (&each->device == &which)
+            if (&each->device == &which) {
+                each->awaited.fetch_add(1, std::memory_order_relaxed);
                 streams.push_back(each);
+            }
     }
     add(the_machine().synchronisations, 1);
-    for (stream *each : streams)
+    for (stream *each : streams) {
         each->wait_idle();
+        each->awaited.fetch_sub(1, std::memory_order_release);
+    }
 }
 
 } // namespace emulated

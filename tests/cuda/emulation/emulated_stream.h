@@ -73,6 +73,8 @@ class stream
     const unsigned flags;
     const int priority;
     const uint64_t id;
+    /* Who waits for all streams of the GPU, and so for this one, which may be destroyed meanwhile. */
+    std::atomic<int> awaited{0};
     std::shared_ptr<capture> captured; /* under machine.lock */
 
     void push(entry work);
