@@ -14,9 +14,10 @@ struct world_options {
     HKI_OPTION(world_options, double, timeout)
     HKI_OPTION(world_options, double, patience)
     HKI_OPTION(world_options, const char *, sum)
+    HKI_OPTION(world_options, const char *, route)
     hk_world_options to_c() const noexcept
     {
-        return {mode, timeout, patience, sum};
+        return {mode, timeout, patience, sum, route};
     }
 };
 
