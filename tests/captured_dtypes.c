@@ -1,5 +1,6 @@
 /* A captured step of integers, halves and mixed dtypes gives the bytes of its calls, in chains and out of them. */
 #include "check.h"
+#include "same_bytes.h"
 
 #include <hocket/hocket.h>
 #include <string.h>
@@ -35,13 +36,6 @@ static void make(hk_array *out[OUTPUTS])
     out[0] = hk_zeros(hk_shape(COLUMNS), HK_U64, device);
     out[1] = hk_zeros(hk_shape(COLUMNS), HK_F32, device);
     out[2] = hk_zeros(hk_shape(ROWS), HK_I16, device);
-}
-
-static bool same_bytes(hk_array *x, hk_array *y)
-{
-    char a[8 * COLUMNS], b[8 * COLUMNS];
-    const size_t bytes = (size_t)hk_size(x) * hk_dtype_bytes(hk_array_dtype(x));
-    return hk_ok(hk_to_host(x, a, bytes)) && hk_ok(hk_to_host(y, b, bytes)) && !memcmp(a, b, bytes);
 }
 
 int main(void)

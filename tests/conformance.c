@@ -5,6 +5,7 @@
  *   conformance [-v] [OPERATOR …]   only these; -v: says what is tested
  *   conformance [-v] I/N            of N parts of the table the one of number I, from 1 */
 #include "tests/conformance_values.h"
+#include "tests/same_bytes.h"
 
 #include "op/op.h"
 
@@ -229,17 +230,6 @@ static void compare(const test_case *self, int index, hk_array *output, const ch
 }
 
 /* ---- forward --------------------------------------------------------------------------------------------- */
-
-static bool same_bytes(hk_array *a, hk_array *b)
-{
-    size_t bytes = (size_t)hk_size(a) * hk_dtype_bytes(hk_array_dtype(a));
-    char *x = allocate(bytes), *y = allocate(bytes);
-    bool same = hk_ok(hk_to_host(a, x, bytes)) && hk_ok(hk_to_host(b, y, bytes)) &&
-                memcmp(x, y, bytes) == 0;
-    free(x);
-    free(y);
-    return same;
-}
 
 static void call_all(test_case *self, hk_device device, hk_array **outputs)
 {

@@ -4,6 +4,7 @@
  *
  *   second_gradients [-v] [OPERATOR …]   only these; -v: says what is tested */
 #include "tests/conformance_values.h"
+#include "tests/same_bytes.h"
 
 #include "op/op.h"
 
@@ -216,15 +217,6 @@ static void compare(problem *self, int index, hk_array *second)
     expect(fabs(slope - expected) <= 1e-5 * fmax(1, fabs(expected)),
            "the second gradient %d is %.9g along the direction, not %.9g", index, slope, expected);
     free(values);
-}
-
-static bool same_bytes(hk_array *a, hk_array *b)
-{
-    double *x = read(a), *y = read(b);
-    const bool same = hk_size(a) == hk_size(b) && !memcmp(x, y, (size_t)hk_size(a) * sizeof *x);
-    free(x);
-    free(y);
-    return same;
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* What ranks do together, against what one process computes by itself. Run alone, and by each launcher with several ranks: see
  * cmake/world_tests.cmake. */
 #include "check.h"
+#include "same_bytes.h"
 
 #include <hocket/hocket.h>
 #include <stdlib.h>
@@ -47,16 +48,6 @@ static hk_array *make(int whose, hk_dims shape, hk_dtype dtype, hk_device device
     hk_array *x = hk_cast(hk_from_host(values, shape, HK_F64, host), dtype);
     free(values);
     return hk_copy(hk_to_device(x, device)); /* which may convert fewer dtypes */
-}
-
-static bool same_bytes(hk_array *a, hk_array *b)
-{
-    const size_t bytes = (size_t)hk_size(a) * hk_dtype_bytes(hk_array_dtype(a));
-    char *first = calloc(2, bytes + 1), *second = first + bytes + 1;
-    const bool same = hk_size(a) == hk_size(b) && hk_ok(hk_to_host(a, first, bytes)) &&
-                      hk_ok(hk_to_host(b, second, bytes)) && !memcmp(first, second, bytes);
-    free(first);
-    return same;
 }
 
 /* What hk_all_reduce makes of the arrays of all ranks and devices in one process. */

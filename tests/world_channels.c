@@ -8,6 +8,7 @@
  *     refused  the last rank cannot open one, so all go by the host
  *     demands  the same where they must not: their calls fail */
 #include "check.h"
+#include "same_bytes.h"
 
 #include <hocket/hocket.h>
 #include <stdlib.h>
@@ -30,16 +31,6 @@ static hk_array *make(int whose, hk_dims shape, hk_device device)
     hk_array *x = hk_copy(hk_from_host(values, shape, HK_F32, device));
     free(values);
     return x;
-}
-
-static bool same_bytes(hk_array *a, hk_array *b)
-{
-    const size_t bytes = (size_t)hk_size(a) * sizeof(float);
-    char *first = calloc(2, bytes + 1), *second = first + bytes + 1;
-    const bool same = hk_size(a) == hk_size(b) && hk_ok(hk_to_host(a, first, bytes)) &&
-                      hk_ok(hk_to_host(b, second, bytes)) && !memcmp(first, second, bytes);
-    free(first);
-    return same;
 }
 
 /* In one process, on the host. */

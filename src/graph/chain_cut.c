@@ -54,10 +54,10 @@ static size_t find_wanted(const hk_graph *graph, bool *wanted)
 typedef struct cutter {
     hki_chain *chain;
     const hk_graph *graph;
-    int *ready; /* by value: the last step that makes something of it */
-    int *
-        slot_ready; /* by slot: the step after which it is known; UNKNOWN: no matter of the chain */
-    bool *wanted;   /* by slot */
+    /* By value: the last step that makes something of it. By slot: the one after which it is known, UNKNOWN where the chain
+     * has no part in it. */
+    int *ready, *slot_ready;
+    bool *wanted;     /* by slot */
     int64_t *arrives; /* by step: bytes of what is wanted that it completes */
 } cutter;
 
@@ -179,18 +179,17 @@ static int find_cuts(const cutter *self, size_t bytes, int *ends)
 
 enum { READS = 1, WRITES = 2 };
 
-static void touch_value(const hki_chain *chain, unsigned char *touched, int value,
-                        unsigned char how)
-{
-    if (value >= 0 && chain->values[value].array >= 0)
-        touched[chain->values[value].array] =
-            (unsigned char)(touched[chain->values[value].array] | how);
-}
-
 static void touch_array(unsigned char *touched, int array, unsigned char how)
 {
     if (array >= 0)
         touched[array] = (unsigned char)(touched[array] | how);
+}
+
+static void touch_value(const hki_chain *chain, unsigned char *touched, int value,
+                        unsigned char how)
+{
+    if (value >= 0)
+        touch_array(touched, chain->values[value].array, how);
 }
 
 static void touch_sum(hki_chain *chain, unsigned char *touched, int sum, int part)
@@ -198,7 +197,7 @@ static void touch_sum(hki_chain *chain, unsigned char *touched, int sum, int par
     if (sum < 0)
         return;
     chain->sums[sum].part = part;
-    touched[chain->sums[sum].array] |= WRITES;
+    touch_array(touched, chain->sums[sum].array, WRITES);
 }
 
 static void touch(hki_chain *chain, const hki_chain_step *step, unsigned char *touched)

@@ -1,6 +1,7 @@
 /* Sharded optimisers on the devices of one process: the bytes of unsharded ones, at the same traffic, with the memory that the header
  * says; failures and refusals. Over ranks: tests/world_splits.c. */
 #include "check.h"
+#include "same_bytes.h"
 
 #include <hocket/hocket.h>
 
@@ -35,16 +36,6 @@ static void fill(hk_array *x, int seed)
         values[i] = (float)sin((double)(i * 37 + (size_t)seed * 101 + 1)) * 0.7f;
     hk_write(x, values, count * sizeof *values);
     free(values);
-}
-
-static bool same_bytes(hk_array *a, hk_array *b)
-{
-    const size_t bytes = (size_t)hk_size(a) * sizeof(float);
-    char *first = calloc(2, bytes + 1), *second = first + bytes + 1;
-    const bool same = hk_size(a) == hk_size(b) && hk_ok(hk_to_host(a, first, bytes)) &&
-                      hk_ok(hk_to_host(b, second, bytes)) && !memcmp(first, second, bytes);
-    free(first);
-    return same;
 }
 
 /* params[i * n + d] */

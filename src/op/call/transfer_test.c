@@ -2,6 +2,7 @@
  * what is told of the cost; reading and writing what is unfinished; the tape. Failures:
  * tests/failures.c. */
 #include "tests/check.h"
+#include "tests/same_bytes.h"
 
 #include "op/op.h"
 
@@ -88,14 +89,6 @@ static made make(layout how, hk_dtype dtype, int first, hk_device device)
             hk_broadcast_to(hk_slice(self.base, 0, 9, 9 + COLUMNS), hk_shape(ROWS, COLUMNS));
     }
     return self;
-}
-
-static bool same_bytes(hk_array *a, hk_array *b)
-{
-    char x[512], y[512];
-    size_t bytes = (size_t)hk_size(a) * hk_dtype_bytes(hk_array_dtype(a));
-    return hk_size(a) == hk_size(b) && hk_array_dtype(a) == hk_array_dtype(b) && bytes <= 512 &&
-           hk_ok(hk_to_host(a, x, bytes)) && hk_ok(hk_to_host(b, y, bytes)) && !memcmp(x, y, bytes);
 }
 
 static void test_pair(hk_device from, hk_device to, layout from_layout, hk_dtype from_dtype)

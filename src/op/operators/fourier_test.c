@@ -1,5 +1,6 @@
 /* Fourier transforms against sums written plainly, in long double; gradients as adjoints. */
 #include "tests/check.h"
+#include "tests/same_bytes.h"
 
 #include "op/kernels/fourier/fourier_kernel.h"
 #include "op/operator_fixture.h"
@@ -161,17 +162,6 @@ static void test_lengths(void)
 }
 
 /* ---- many lines --------------------------------------------------------------------------------------------------- */
-
-static bool same_bytes(hk_array *a, hk_array *b)
-{
-    const size_t bytes = (size_t)hk_size(a) * hk_dtype_bytes(hk_array_dtype(a));
-    char *x = malloc(bytes + 1), *y = malloc(bytes + 1);
-    const bool same = hk_size(a) == hk_size(b) && hk_ok(hk_to_host(a, x, bytes)) &&
-                      hk_ok(hk_to_host(b, y, bytes)) && memcmp(x, y, bytes) == 0;
-    free(x);
-    free(y);
-    return same;
-}
 
 /* A line has the bytes that it has alone, along any axis, in any layout and number of others; pieces do not tell. */
 static void test_batches(void)
