@@ -1,4 +1,4 @@
-/* Calls of a few elements, without a task: see engine/direct.c. */
+/* Tiny calls, of a few elements, without a task: see engine/direct.c. */
 #include "op/call/call.h"
 
 /* A kernel that may fail needs a task to say so. */
