@@ -163,7 +163,8 @@ static void apart_forward(layer *l)
         relu(l->r, l->a, n * l->as);
     hki_pool2d_geometry p = pool_geometry(l);
     if (l->block.pool == HKI_BLOCK_POOL_AVERAGE)
-        hki_pool2d_average_forward_f32(&p, l->r, l->plain_y, 0, n * g->out_channels);
+        hki_pool2d_average_forward_f32(&p, l->r, l->plain_y, 0, n * g->out_channels,
+                                       NULL); /* 2 x 2 windows need no scratch */
 }
 
 static void apart_backward(layer *l, bool data)
@@ -174,7 +175,7 @@ static void apart_backward(layer *l, bool data)
     float *dr = l->plain_dy, *da = dr;
     if (l->block.pool == HKI_BLOCK_POOL_AVERAGE) {
         dr = da = l->dr;
-        hki_pool2d_average_backward_f32(&p, l->plain_dy, dr, 0, n * g->out_channels);
+        hki_pool2d_average_backward_f32(&p, l->plain_dy, dr, 0, n * g->out_channels, NULL);
     }
     if (l->block.relu)
         relu_grad(l->da, dr, l->r, n * l->as);

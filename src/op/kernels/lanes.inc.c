@@ -71,6 +71,12 @@ LANES_TARGET static void LANES_FN(rows_to_lanes)(const T *rows, int64_t row, int
         /* the last step overlaps the one before it */
         int64_t at = p + L <= elements || elements < L ? p : elements - L;
         V v[L];
+        if (count == L && elements >= L) {
+            UNROLL for (int s = 0; s < L; s++) v[s] = *(const VU *)(rows + s * row + at);
+            LANES_FN(transpose)(v);
+            UNROLL for (int i = 0; i < L; i++) * (V *)(lanes + (at + i) * step) = v[i];
+            continue;
+        }
         for (int64_t s = 0; s < L; s++) {
             v[s] = (V){0};
             if (s < count && elements < L)

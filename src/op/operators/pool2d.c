@@ -1,6 +1,7 @@
 /* Two-dimensional pooling, largest element or mean of each window, and its gradients. The loops are in
  * kernels/pool2d_kernel.h. */
 #include "op/operators/pool2d.h"
+#include "op/call/scratch.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,7 +12,7 @@ HKI_ARGUMENTS_TABLE(avg_pool2d_backward, AVG_POOL2D_BACKWARD_ARGUMENTS)
 #define max_pool2d_backward_params max_pool2d_params
 #define max_pool2d_pick_params     max_pool2d_params
 
-enum { OPTION_MAX = 1 << 30, GRAIN_SAMPLES = 16 };
+enum { OPTION_MAX = 1 << 30, GRAIN_SAMPLES = 16, GRAIN_PLANES = 16 };
 
 /* ---- shapes -------------------------------------------------------------------------------------------- */
 
@@ -111,9 +112,13 @@ static void plan(const hki_call *call, hki_plan *plan)
     const int64_t planes = y->dims[0] * y->dims[1];
     int64_t in = x->dims[2] * x->dims[3], out = y->dims[2] * y->dims[3];
     plan->extent = planes;
-    plan->grain = y->dims[0] >= 2 * GRAIN_SAMPLES ? GRAIN_SAMPLES * y->dims[1] : 4;
-    plan->work_ns = 100 + (double)planes * (double)(in > out ? in : out) *
-                              (call->out_dtype[0] == HK_F32 ? 0.25 : 0.5);
+    plan->grain =
+        y->dims[0] >= 2 * GRAIN_SAMPLES ? GRAIN_SAMPLES * y->dims[1] : GRAIN_PLANES; /* in lanes */
+    int64_t window[2];
+    const bool in_rows =
+        hki_pool2d_tiles(call->options, window) && window[0] == 2 && window[1] == 2;
+    plan->work_ns = 100 + (double)planes * (double)(in > out ? in : out) * (in_rows ? 0.25 : 0.75) *
+                              (call->out_dtype[0] == HK_F32 ? 1 : 2);
 }
 
 #define BY_DTYPE(name, call, ...)                                                                  \
@@ -124,12 +129,25 @@ static void plan(const hki_call *call, hki_plan *plan)
             name##_f64(__VA_ARGS__);                                                               \
     } while (0)
 
+/* The same with workspace, of a gradient or of a pass forward. */
+#define WITH_SCRATCH(name, backward, call, piece, g, ...)                                          \
+    do {                                                                                           \
+        const size_t bytes =                                                                       \
+            hki_pool2d_scratch_bytes(g, backward, (call)->out[0].dtype == HK_F64);                 \
+        void *scratch = bytes ? hki_scratch_allocate(call, piece, bytes) : NULL;                   \
+        if (bytes && !scratch)                                                                     \
+            return;                                                                                \
+        BY_DTYPE(name, call, g, __VA_ARGS__, scratch);                                             \
+        if (bytes)                                                                                 \
+            hki_scratch_release(call, scratch, bytes);                                             \
+    } while (0)
+
 static void max_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const hki_tensor *x = &call->in[0];
     hki_pool2d_geometry g = hki_pool2d_geometry_of(x->dims[2], x->dims[3], call->options);
-    (void)piece;
-    BY_DTYPE(hki_pool2d_max_forward, call, &g, x->data, call->out[0].data, begin, end);
+    WITH_SCRATCH(hki_pool2d_max_forward, false, call, piece, &g, x->data, call->out[0].data, begin,
+                 end);
 }
 
 static void max_pick_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
@@ -145,25 +163,24 @@ static void max_backward_cpu(const hki_kernel_call *call, int64_t piece, int64_t
 {
     const hki_tensor *x = &call->in[0];
     hki_pool2d_geometry g = hki_pool2d_geometry_of(x->dims[2], x->dims[3], call->options);
-    (void)piece;
-    BY_DTYPE(hki_pool2d_max_backward, call, &g, x->data, call->in[1].data, call->out[0].data, begin,
-             end);
+    WITH_SCRATCH(hki_pool2d_max_backward, true, call, piece, &g, x->data, call->in[1].data,
+                 call->out[0].data, begin, end);
 }
 
 static void avg_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const hki_tensor *x = &call->in[0];
     hki_pool2d_geometry g = hki_pool2d_average_geometry(x->dims[2], x->dims[3], call->options);
-    (void)piece;
-    BY_DTYPE(hki_pool2d_average_forward, call, &g, x->data, call->out[0].data, begin, end);
+    WITH_SCRATCH(hki_pool2d_average_forward, false, call, piece, &g, x->data, call->out[0].data,
+                 begin, end);
 }
 
 static void avg_backward_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const hki_tensor *dx = &call->out[0];
     hki_pool2d_geometry g = hki_pool2d_average_geometry(dx->dims[2], dx->dims[3], call->options);
-    (void)piece;
-    BY_DTYPE(hki_pool2d_average_backward, call, &g, call->in[0].data, dx->data, begin, end);
+    WITH_SCRATCH(hki_pool2d_average_backward, true, call, piece, &g, call->in[0].data, dx->data,
+                 begin, end);
 }
 
 /* ---- gradients ----------------------------------------------------------------------------------------- */

@@ -358,17 +358,18 @@ static void apart(const hki_conv2d_block *block, bool f64, int64_t samples, cons
                              .stride_height = block->pool_height,
                              .stride_width = block->pool_width};
     bool average = block->pool == HKI_BLOCK_POOL_AVERAGE;
+    buffer pool_scratch = buffer_make(hki_pool2d_scratch_bytes(&p, false, f64));
     if (block->pool == HKI_BLOCK_POOL_NONE)
         memcpy(y, a.data, a.bytes);
     else if (f64 && average)
-        hki_pool2d_average_forward_f64(&p, (double *)a.data, y, 0, planes);
+        hki_pool2d_average_forward_f64(&p, (double *)a.data, y, 0, planes, pool_scratch.data);
     else if (f64)
-        hki_pool2d_max_forward_f64(&p, (double *)a.data, y, 0, planes);
+        hki_pool2d_max_forward_f64(&p, (double *)a.data, y, 0, planes, pool_scratch.data);
     else if (average)
-        hki_pool2d_average_forward_f32(&p, (float *)a.data, y, 0, planes);
+        hki_pool2d_average_forward_f32(&p, (float *)a.data, y, 0, planes, pool_scratch.data);
     else
-        hki_pool2d_max_forward_f32(&p, (float *)a.data, y, 0, planes);
-    buffer_drop(&a), buffer_drop(&scratch);
+        hki_pool2d_max_forward_f32(&p, (float *)a.data, y, 0, planes, pool_scratch.data);
+    buffer_drop(&a), buffer_drop(&scratch), buffer_drop(&pool_scratch);
 }
 
 /* Forward gives the bytes of the kernels apart, in whatever lane a sample is. */

@@ -1,7 +1,7 @@
 /* Two-dimensional pooling on one core: raw contiguous planes of in_height x in_width elements (a
-   plane is a sample's channel). Every function is reentrant, allocates nothing, needs
-   no scratch, and works on the planes [plane_begin, plane_end) of the whole arrays (pointers are to
-   plane 0).
+   plane is a sample's channel). Every function is reentrant, allocates nothing, and works on the planes
+   [begin, end) of the whole arrays (pointers are to plane 0). scratch: hki_pool2d_scratch_bytes,
+   64-byte aligned; it may be NULL where that is 0.
 
    Maximum: the first one of a window in row-major order wins, NaN counts as greater than any
    number, padding never wins. The gradient goes to that one element; it is found again from x,
@@ -15,6 +15,7 @@
 #define HOCKET_OP_KERNELS_POOL2D_KERNEL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct hki_pool2d_geometry {
@@ -27,34 +28,37 @@ typedef struct hki_pool2d_geometry {
     bool count_include_pad;        /* average only */
 } hki_pool2d_geometry;
 
+/* Of a pass forward, or of a gradient. */
+size_t hki_pool2d_scratch_bytes(const hki_pool2d_geometry *geometry, bool backward, bool f64);
+
 void hki_pool2d_max_forward_f32(const hki_pool2d_geometry *geometry, const float *x, float *y,
-                                int64_t plane_begin, int64_t plane_end);
+                                int64_t begin, int64_t end, void *scratch);
 void hki_pool2d_max_forward_f64(const hki_pool2d_geometry *geometry, const double *x, double *y,
-                                int64_t plane_begin, int64_t plane_end);
+                                int64_t begin, int64_t end, void *scratch);
 
 /* Overwrites dx of those planes. */
 void hki_pool2d_max_backward_f32(const hki_pool2d_geometry *geometry, const float *x,
-                                 const float *dy, float *dx, int64_t plane_begin,
-                                 int64_t plane_end);
+                                 const float *dy, float *dx, int64_t begin, int64_t end,
+                                 void *scratch);
 void hki_pool2d_max_backward_f64(const hki_pool2d_geometry *geometry, const double *x,
-                                 const double *dy, double *dx, int64_t plane_begin,
-                                 int64_t plane_end);
+                                 const double *dy, double *dx, int64_t begin, int64_t end,
+                                 void *scratch);
 
 /* y is v where x is the largest of each window, or 0 in padding alone: what max_backward is the transpose of. */
 void hki_pool2d_max_pick_f32(const hki_pool2d_geometry *geometry, const float *x, const float *v,
-                             float *y, int64_t plane_begin, int64_t plane_end);
+                             float *y, int64_t begin, int64_t end);
 void hki_pool2d_max_pick_f64(const hki_pool2d_geometry *geometry, const double *x, const double *v,
-                             double *y, int64_t plane_begin, int64_t plane_end);
+                             double *y, int64_t begin, int64_t end);
 
 void hki_pool2d_average_forward_f32(const hki_pool2d_geometry *geometry, const float *x, float *y,
-                                    int64_t plane_begin, int64_t plane_end);
+                                    int64_t begin, int64_t end, void *scratch);
 void hki_pool2d_average_forward_f64(const hki_pool2d_geometry *geometry, const double *x, double *y,
-                                    int64_t plane_begin, int64_t plane_end);
+                                    int64_t begin, int64_t end, void *scratch);
 
 /* Overwrites dx of those planes. */
 void hki_pool2d_average_backward_f32(const hki_pool2d_geometry *geometry, const float *dy,
-                                     float *dx, int64_t plane_begin, int64_t plane_end);
+                                     float *dx, int64_t begin, int64_t end, void *scratch);
 void hki_pool2d_average_backward_f64(const hki_pool2d_geometry *geometry, const double *dy,
-                                     double *dx, int64_t plane_begin, int64_t plane_end);
+                                     double *dx, int64_t begin, int64_t end, void *scratch);
 
 #endif
