@@ -3,6 +3,7 @@
 #include "op/call/choice.h"
 #include "op/kernels/conv2d/conv2d_columns.h"
 #include "op/kernels/conv2d/conv2d_plan.h"
+#include "op/kernels/conv2d/conv2d_pointwise.h"
 #include "op/operators/conv2d.h"
 
 #include <stdlib.h>
@@ -11,7 +12,8 @@
 enum { MEASURED_SAMPLES = 32, ROUNDS = 3, GEOMETRY_NUMBERS = 13 };
 static const double margin = 0.97; /* another than the rule's must be so much faster */
 
-static const char *const words[] = {"rule", "lanes", "direct", "winograd", "columns", NULL};
+static const char *const words[] = {"rule",      "lanes",   "direct", "winograd",
+                                    "pointwise", "columns", NULL};
 static const char *const passes[] = {"forward", "data", "weight"};
 static const char *const isas[] = {"portable", "avx2", "avx512"};
 
@@ -64,6 +66,8 @@ static bool is_possible(const hki_conv2d_geometry *g, hki_conv2d_pass pass, bool
     hki_conv2d_plan plan;
     if (g->method == HKI_CONV2D_COLUMNS)
         return pass == HKI_CONV2D_FORWARD && hki_conv2d_columns_fit(g, f64);
+    if (g->method == HKI_CONV2D_POINTWISE)
+        return hki_conv2d_pointwise_fits(g);
     hki_conv2d_plan_init(&plan, g, pass, hki_conv2d_shape_get(f64));
     return plan.winograd == (g->method == HKI_CONV2D_WINOGRAD) &&
            plan.direct == (g->method == HKI_CONV2D_DIRECT);
@@ -149,6 +153,8 @@ static hki_conv2d_method method_by_rule(candidate *self)
     self->geometry.method = HKI_CONV2D_BY_RULE;
     if (self->pass == HKI_CONV2D_FORWARD && hki_conv2d_columns_fit(&self->geometry, self->f64))
         return HKI_CONV2D_COLUMNS;
+    if (hki_conv2d_pointwise_fits(&self->geometry))
+        return HKI_CONV2D_POINTWISE;
     hki_conv2d_plan plan;
     hki_conv2d_plan_init(&plan, &self->geometry, self->pass, hki_conv2d_shape_get(self->f64));
     return plan.winograd ? HKI_CONV2D_WINOGRAD : plan.direct ? HKI_CONV2D_DIRECT : HKI_CONV2D_LANES;

@@ -68,6 +68,49 @@ static void test_conv2d(hk_dtype dtype)
     check_conv2d(hk_shape(20, 32, 3, 3), hk_shape(64, 32, 3, 3), NULL, dtype);
 }
 
+/* Windows of one element: products of matrices, of a sample or of some. */
+static void test_pointwise(hk_dtype dtype)
+{
+    const hk_conv2d_options strided = {.stride = {2, 3}};
+    check_conv2d(hk_shape(37, 40, 6, 5), hk_shape(64, 40, 1, 1), NULL, dtype);
+    check_conv2d(hk_shape(19, 64, 3, 3), hk_shape(33, 64, 1, 1), NULL, dtype);
+    check_conv2d(hk_shape(5, 48, 14, 13), hk_shape(64, 48, 1, 1), NULL, dtype);
+    check_conv2d(hk_shape(35, 64, 9, 11), hk_shape(48, 64, 1, 1), &strided, dtype);
+    check_conv2d(hk_shape(3, 64, 40, 50), hk_shape(48, 64, 1, 1), &strided, dtype);
+    check_conv2d(hk_shape(0, 64, 4, 4), hk_shape(48, 64, 1, 1), NULL, dtype);
+}
+
+/* The gradient of weights over a batch is that over its halves, added: of numbers that are rounded. */
+static void check_halves(hk_dims x_shape, hk_dims weight_shape, const hk_conv2d_options *options)
+{
+    HK_SCOPE;
+    const int64_t half = x_shape.dims[0] / 2;
+    const backward_options backward = {.forward = *options,
+                                       .size = {weight_shape.dims[2], weight_shape.dims[3]}};
+    hk_array *x = hk_random_uniform(x_shape, HK_F32, device), *bias[3], *sums[3];
+    hk_array *weight = hk_random_uniform(weight_shape, HK_F32, device);
+    hk_array *dy =
+        hk_random_uniform(hk_dims_get(hk_conv2d(x, weight, NULL, options)), HK_F32, device);
+    for (int i = 0; i < 3; i++) {
+        const int64_t begin = i == 2 ? half : 0, end = i == 1 ? half : 2 * half;
+        hk_array *parts[] = {hk_slice(x, 0, begin, end), hk_slice(dy, 0, begin, end)};
+        sums[i] = hki_op_call(&hki_op_conv2d_backward_weight, parts, 2, &backward,
+                              (hk_device){NULL}, &bias[i]);
+    }
+    CHECK(hk_item(hk_sum(hk_not_equal(sums[0], hk_add(sums[1], sums[2])), NULL), NULL) == 0);
+    CHECK(hk_item(hk_sum(hk_not_equal(bias[0], hk_add(bias[1], bias[2])), NULL), NULL) == 0);
+}
+
+static void test_halves(void)
+{
+    const hk_conv2d_options plain = {0}, strided = {.stride = {2, 2}}, padded = {.padding = {1, 1}};
+    check_halves(hk_shape(64, 40, 6, 6), hk_shape(64, 40, 1, 1), &plain);
+    check_halves(hk_shape(64, 40, 14, 14), hk_shape(64, 40, 1, 1), &plain);
+    check_halves(hk_shape(96, 64, 7, 7), hk_shape(64, 64, 1, 1), &strided);
+    check_halves(hk_shape(64, 32, 6, 6), hk_shape(32, 32, 3, 3), &padded);
+    check_halves(hk_shape(64, 8, 9, 9), hk_shape(12, 8, 5, 5), &plain);
+}
+
 /* Windows that lie in the padding in part or wholly, rows longer and shorter than vectors. */
 static void test_groups(hk_dtype dtype)
 {
@@ -133,6 +176,17 @@ static void test_pool2d(hk_dtype dtype)
     check_op(&hki_op_avg_pool2d, &x, 1, NULL);
     check_op(&hki_op_max_pool2d_backward, (hk_array *[]){x, dy}, 2, NULL);
     check_op(&hki_op_avg_pool2d_backward, &dy, 1, &backward);
+    /* windows that overlap, in planes of less than a vector and of more than goes into lanes at a time */
+    static const int64_t sides[] = {3, 6, 57};
+    for (int i = 0; i < 6; i++) {
+        const hk_max_pool2d_options options = {
+            .kernel = {3, 3}, .stride = {1 + i / 3, 1 + i / 3}, .padding = {1, 1}};
+        const int64_t side = sides[i % 3], out = i < 3 ? side : (side + 1) / 2;
+        hk_array *plane = random_numbers(hk_shape(3, 13, side, side), dtype);
+        hk_array *windows = random_numbers(hk_shape(3, 13, out, out), dtype);
+        check_op(&hki_op_max_pool2d, &plane, 1, &options);
+        check_op(&hki_op_max_pool2d_backward, (hk_array *[]){plane, windows}, 2, &options);
+    }
 }
 
 static hk_array *conv2d(hk_dims x, hk_dims weight, const hk_conv2d_options *options)
@@ -240,6 +294,9 @@ int main(void)
     hk_seed(5);
     test_conv2d(HK_F32);
     test_conv2d(HK_F64);
+    test_pointwise(HK_F32);
+    test_pointwise(HK_F64);
+    test_halves();
     test_pool2d(HK_F32);
     test_pool2d(HK_F64);
     test_groups(HK_F32);

@@ -3,6 +3,7 @@
 #include "base/kernel_isa.h"
 #include "base/sum_tree.h"
 #include "op/kernels/conv2d/conv2d_plan.h"
+#include "op/kernels/conv2d/conv2d_pointwise.h"
 
 const hki_conv2d_lane_shape *hki_conv2d_shape_get(bool f64)
 {
@@ -13,6 +14,8 @@ int64_t hki_conv2d_block_samples(const hki_conv2d_geometry *geometry, bool f64)
 {
     /* The forward pass's; the others cut a small batch nearly the same. */
     hki_conv2d_plan plan;
+    if (hki_conv2d_pointwise_fits(geometry))
+        return hki_conv2d_pointwise_group(geometry);
     hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_FORWARD, hki_conv2d_shape_get(f64));
     if (plan.direct)
         return 1;
@@ -22,6 +25,8 @@ int64_t hki_conv2d_block_samples(const hki_conv2d_geometry *geometry, bool f64)
 static size_t scratch_bytes(const hki_conv2d_geometry *geometry, hki_conv2d_pass pass, bool f64)
 {
     hki_conv2d_plan plan;
+    if (hki_conv2d_pointwise_fits(geometry))
+        return hki_conv2d_pointwise_scratch_bytes(geometry, pass, f64);
     hki_conv2d_plan_init(&plan, geometry, pass, hki_conv2d_shape_get(f64));
     return plan.bytes;
 }
@@ -62,6 +67,11 @@ size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geome
                                  void *scratch)                                                    \
     {                                                                                              \
         hki_conv2d_plan plan;                                                                      \
+        if (hki_conv2d_pointwise_fits(geometry)) {                                                 \
+            hki_conv2d_pointwise_forward(geometry, F64, x, weight, bias, y, sample_begin,          \
+                                         sample_end, scratch);                                     \
+            return;                                                                                \
+        }                                                                                          \
         hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_FORWARD, hki_conv2d_shape_get(F64));      \
         hki_conv2d_plan_build(&plan, scratch);                                                     \
         HKI_OF_ISA(hki_conv2d_apply, _##DT)                                                        \
@@ -72,6 +82,11 @@ size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geome
                                        int64_t sample_end, void *scratch)                          \
     {                                                                                              \
         hki_conv2d_plan plan;                                                                      \
+        if (hki_conv2d_pointwise_fits(geometry)) {                                                 \
+            hki_conv2d_pointwise_data(geometry, F64, dy, weight, dx, sample_begin, sample_end,     \
+                                      scratch);                                                    \
+            return;                                                                                \
+        }                                                                                          \
         hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_BACKWARD_DATA,                            \
                              hki_conv2d_shape_get(F64));                                           \
         hki_conv2d_plan_build(&plan, scratch);                                                     \
@@ -83,21 +98,32 @@ size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geome
                                          int64_t sample_end, void *scratch)                        \
     {                                                                                              \
         hki_conv2d_plan plan;                                                                      \
+        const bool pointwise = hki_conv2d_pointwise_fits(geometry);                                \
         const int64_t runs = hki_max(1, hki_sum_runs(sample_end - sample_begin));                  \
         const int64_t weights = weight_count(geometry);                                            \
         const size_t step = sums_bytes(geometry, F64);                                             \
-        hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_BACKWARD_WEIGHT,                          \
-                             hki_conv2d_shape_get(F64));                                           \
-        hki_conv2d_plan_build(&plan, scratch);                                                     \
-        char *waiting = (char *)scratch + plan.bytes;                                              \
+        if (!pointwise) {                                                                          \
+            hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_BACKWARD_WEIGHT,                      \
+                                 hki_conv2d_shape_get(F64));                                       \
+            hki_conv2d_plan_build(&plan, scratch);                                                 \
+        }                                                                                          \
+        char *waiting =                                                                            \
+            (char *)scratch +                                                                      \
+            (pointwise                                                                             \
+                 ? hki_conv2d_pointwise_scratch_bytes(geometry, HKI_CONV2D_BACKWARD_WEIGHT, F64)   \
+                 : plan.bytes);                                                                    \
         bool done = true;                                                                          \
         for (int64_t run = 0, live = 0, pairs; done && run < runs; run++, live += 1 - pairs) {     \
             const int64_t begin = sample_begin + run * HKI_SUM_RUN;                                \
+            const int64_t end = hki_min(begin + HKI_SUM_RUN, sample_end);                          \
             T *sums = live ? (T *)(void *)(waiting + (size_t)(live - 1) * step) : dweight;         \
-            T *bias = live ? sums + weights : dbias;                                               \
-            done = HKI_OF_ISA(hki_conv2d_weigh,                                                    \
-                              _##DT)(&plan, x, dy, sums, dbias ? bias : NULL, begin,               \
-                                     hki_min(begin + HKI_SUM_RUN, sample_end), run > 0, scratch);  \
+            T *bias = !dbias ? NULL : live ? sums + weights : dbias;                               \
+            if (pointwise)                                                                         \
+                hki_conv2d_pointwise_weight(geometry, F64, x, dy, sums, bias, begin, end,          \
+                                            scratch);                                              \
+            else                                                                                   \
+                done = HKI_OF_ISA(hki_conv2d_weigh, _##DT)(&plan, x, dy, sums, bias, begin, end,   \
+                                                           run > 0, scratch);                      \
             pairs = hki_sum_pairs(runs, run);                                                      \
             hki_sum_join(F64 ? HK_F64 : HK_F32, weights, dweight, waiting, step, (int)live + 1,    \
                          (int)pairs);                                                              \

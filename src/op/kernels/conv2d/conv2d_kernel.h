@@ -34,7 +34,8 @@ typedef enum hki_conv2d_method {
     HKI_CONV2D_LANES,   /* samples, or strips of them, in the lanes */
     HKI_CONV2D_DIRECT,  /* columns of an image in the lanes */
     HKI_CONV2D_WINOGRAD,
-    HKI_CONV2D_COLUMNS, /* conv2d_columns.h */
+    HKI_CONV2D_POINTWISE, /* conv2d_pointwise.h */
+    HKI_CONV2D_COLUMNS,   /* conv2d_columns.h */
     HKI_CONV2D_METHOD_COUNT
 } hki_conv2d_method;
 

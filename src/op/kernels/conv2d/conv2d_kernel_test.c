@@ -373,6 +373,11 @@ int main(void)
         {"tiles in the padding", {32, 32, 3, 4, 32, 3, 3, 1, 1, 7, 6, 1, 1}},
         {"bands of tiles", {32, 64, 6, 36, 32, 3, 3, 1, 1, 1, 1, 1, 1}},
         {"few tiles", {32, 96, 4, 4, 64, 3, 3, 1, 1, 1, 1, 1, 1}},
+        {"pixels of one sample", {3, 40, 13, 12, 64, 1, 1, 1, 1, 0, 0, 1, 1}},
+        {"pixels of some samples", {35, 48, 6, 6, 64, 1, 1, 1, 1, 0, 0, 1, 1}},
+        {"pixels of many samples", {37, 64, 3, 3, 33, 1, 1, 1, 1, 0, 0, 1, 1}},
+        {"pixels of some samples, stride", {35, 64, 9, 11, 48, 1, 1, 2, 3, 0, 0, 1, 1}},
+        {"pixels of one sample, stride", {3, 33, 25, 27, 64, 1, 1, 2, 2, 0, 0, 1, 1}},
         {"stride over kernel", {16, 2, 11, 11, 3, 2, 2, 4, 4, 0, 0, 1, 1}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
