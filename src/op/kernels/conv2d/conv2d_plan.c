@@ -10,6 +10,8 @@ enum {
     TARGET_BYTES = 512 * 1024,
     TILE_BYTES = 24 * 1024,
     WEIGH_BYTES = 28 * 1024,
+    WEIGH_POSITIONS = 48, /* fewer in a tile do not pay for their sums over lanes */
+    WEIGH_DEEP_BYTES = 44 * 1024,
     BLOCK_TILE_BYTES = 12 * 1024,
     DIRECT_BYTES = 256 * 1024,
     WINOGRAD_CHANNELS = 32,       /* fewer do not pay for the transformations */
@@ -101,8 +103,16 @@ static void choose_bands(hki_conv2d_plan *plan)
     int64_t t = plan->strip_t;
     bool weigh = plan->pass == HKI_CONV2D_BACKWARD_WEIGHT;
     plan->chunk = plan->source_channels;
+    plan->target_chunk = plan->target_channels;
+    int64_t deep = 0; /* rows of a tile that sums over lanes ask for */
     if (weigh) {
-        t = hki_max(1, hki_min(t, TARGET_BYTES / hki_max(target_row_bytes, 1)));
+        t = hki_max(1, hki_min(t, TARGET_BYTES / target_row_bytes));
+        if (t * plan->column.target < WEIGH_POSITIONS) { /* rather more rows of some channels */
+            deep = hki_max(t, WEIGH_DEEP_BYTES / (5 * plan->column.target * vector));
+            t = hki_min(deep, plan->strip_t);
+        }
+        plan->target_chunk =
+            hki_divide_up(plan->target_channels, hki_divide_up(t * target_row_bytes, TARGET_BYTES));
         int64_t channel_bytes = source_rows(plan, t) * row_bytes;
         plan->chunk = hki_max(1, hki_min(plan->chunk, SOURCE_BYTES / hki_max(channel_bytes, 1)));
     } else if (source_rows(plan, t) * row_bytes * plan->chunk > SOURCE_BYTES) {
@@ -126,7 +136,8 @@ static void choose_bands(hki_conv2d_plan *plan)
     if (weigh || plan->chunk == plan->source_channels) {
         int64_t sub_bytes = 5 * plan->row.phases * plan->column.target * vector;
         int64_t most = weigh ? WEIGH_BYTES : TILE_BYTES;
-        int64_t sub = hki_max(1, hki_min(plan->band_t, most / hki_max(sub_bytes, 1)));
+        int64_t sub = hki_max(hki_max(1, deep), most / hki_max(sub_bytes, 1));
+        sub = hki_min(sub, plan->band_t);
         plan->sub_t = hki_divide_up(plan->band_t, hki_divide_up(plan->band_t, sub));
     }
 }
@@ -376,7 +387,7 @@ void hki_conv2d_plan_init(hki_conv2d_plan *plan, const hki_conv2d_geometry *g, h
     int64_t rows = plan->sub_t * plan->row.phases, channels = HKI_CONV2D_TILE_O_MAX;
     if (weigh || plan->chunk < plan->source_channels) {
         rows = plan->band_t * plan->row.phases;
-        channels = plan->target_channels;
+        channels = plan->target_chunk;
     }
     if (plan->direct)
         rows = 0;
@@ -408,6 +419,7 @@ void hki_conv2d_plan_init_block(hki_conv2d_plan *plan, const hki_conv2d_geometry
     plan->strip_t = row->per_phase;
     plan->strip_rows = row->per_phase * row->phases;
     plan->chunk = plan->source_channels;
+    plan->target_chunk = plan->target_channels;
     init_positions(plan);
     plan->in_place = !backward && plan->positions == column->source && plan->left == 0 &&
                      row->pad == 0 && row->step == 1 && column->step == 1;

@@ -74,6 +74,7 @@ typedef struct hki_conv2d_plan {
     int64_t band_t;                     /* t of the row axis done at a time */
     int64_t band_rows;                  /* source rows that a band takes, at most */
     int64_t chunk;                      /* source channels done at a time */
+    int64_t target_chunk;               /* weigh: target channels likewise */
     int64_t sub_t; /* t per tile of results in L1: apply transposes so many, weigh sums them */
     int64_t tile_o, tile_w;
     int64_t inner_begin, inner_end; /* t of the row axis at which all taps touch the source */

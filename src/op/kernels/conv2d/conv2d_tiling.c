@@ -79,8 +79,8 @@ void hki_conv2d_choose_tile(hki_conv2d_plan *plan, int64_t points)
 {
     double best = 1e300;
     for (int64_t o = 1; o <= HKI_CONV2D_TILE_O_MAX && plan->shape.tile_w[o]; o++) {
-        int64_t tiles = hki_divide_up(plan->target_channels, o);
-        if (hki_divide_up(plan->target_channels, tiles) < o)
+        int64_t tiles = hki_divide_up(plan->target_chunk, o);
+        if (hki_divide_up(plan->target_chunk, tiles) < o)
             continue;
         int64_t most = plan->shape.tile_w[o];
         double cost = 0;

@@ -82,13 +82,14 @@ static void LANES_FN(weigh_part)(const hki_conv2d_plan *plan, LANES_FN(weigh_til
     }
 }
 
-/* The same for all channels. */
+/* The same for channels [begin, end); dy is at the first of them. */
 static void LANES_FN(weigh_sweep)(const hki_conv2d_plan *plan, LANES_FN(weigh_tile) * tile,
-                                  const T *dy, int64_t k_end, T *dweight)
+                                  const T *dy, int64_t begin, int64_t end, int64_t k_end,
+                                  T *dweight)
 {
-    for (int64_t part = 0, o0 = 0, o1; o0 < plan->target_channels; part++, o0 = o1) {
-        o1 = hki_conv2d_part_begin(plan->target_channels, plan->tile_o, part + 1);
-        tile->dy = dy + o0 * tile->dy_channel;
+    for (int64_t part = 0, o0 = begin, o1; o0 < end; part++, o0 = o1) {
+        o1 = begin + hki_conv2d_part_begin(end - begin, plan->tile_o, part + 1);
+        tile->dy = dy + (o0 - begin) * tile->dy_channel;
         LANES_FN(weigh_part)(plan, tile, o0, o1, k_end, dweight);
     }
 }
@@ -159,19 +160,24 @@ bool LANES_FN(hki_conv2d_weigh)(const hki_conv2d_plan *plan, const T *x, const T
             int64_t t1 = t0 + plan->band_t < plan->strip_t ? t0 + plan->band_t : plan->strip_t;
             int64_t row_lo = t0 * row->step + row->offset_min;
             int64_t row_hi = (t1 - 1) * row->step + row->offset_max + 1;
-            LANES_FN(load_band)(&dy_band, &block, 0, plan->target_channels, t0, t1);
-            for (int64_t o = 0; dbias && o < plan->target_channels; o++)
-                dbias[o] +=
-                    LANES_FN(sum_pixels)(dt + o * tile.dy_channel, (t1 - t0) * column->target);
-            for (int64_t c0 = 0; c0 < plan->source_channels; c0 += plan->chunk) {
-                int64_t c1 = c0 + plan->chunk;
-                c1 = c1 < plan->source_channels ? c1 : plan->source_channels;
-                LANES_FN(load_band)(&x_band, &block, c0, c1, row_lo, row_hi);
-                for (int64_t s0 = t0; s0 < t1; s0 += plan->sub_t) {
-                    tile.rows = t1 - s0 < plan->sub_t ? t1 - s0 : plan->sub_t;
-                    tile.x = xt + (s0 - t0) * tile.x_row;
-                    LANES_FN(weigh_sweep)
-                    (plan, &tile, dt + (s0 - t0) * dy_row, (c1 - c0) * taps, dweight + c0 * taps);
+            int64_t o1;
+            for (int64_t o0 = 0; o0 < plan->target_channels; o0 = o1) {
+                o1 = hki_min(o0 + plan->target_chunk, plan->target_channels);
+                LANES_FN(load_band)(&dy_band, &block, o0, o1, t0, t1);
+                for (int64_t o = o0; dbias && o < o1; o++)
+                    dbias[o] += LANES_FN(sum_pixels)(dt + (o - o0) * tile.dy_channel,
+                                                     (t1 - t0) * column->target);
+                for (int64_t c0 = 0; c0 < plan->source_channels; c0 += plan->chunk) {
+                    int64_t c1 = hki_min(c0 + plan->chunk, plan->source_channels);
+                    if (o0 == 0 || plan->chunk < plan->source_channels)
+                        LANES_FN(load_band)(&x_band, &block, c0, c1, row_lo, row_hi);
+                    for (int64_t s0 = t0; s0 < t1; s0 += plan->sub_t) {
+                        tile.rows = t1 - s0 < plan->sub_t ? t1 - s0 : plan->sub_t;
+                        tile.x = xt + (s0 - t0) * tile.x_row;
+                        LANES_FN(weigh_sweep)
+                        (plan, &tile, dt + (s0 - t0) * dy_row, o0, o1, (c1 - c0) * taps,
+                         dweight + c0 * taps);
+                    }
                 }
             }
         }
