@@ -140,12 +140,6 @@ static size_t source_bytes(const hki_conv2d_geometry *g, const source *s, size_t
                 if (r >= 0 && r < g->in_height && i % g->stride_height < s->down)                  \
                     fill_row_##DT(g, s, x + r * g->in_width, to);                                  \
             }                                                                                      \
-    }                                                                                              \
-    static void fill_bias_##DT(const T *bias, int64_t channels, int64_t count, int64_t row, T *y)  \
-    {                                                                                              \
-        for (int64_t o = 0; o < channels; o++, y += row)                                           \
-            for (int64_t i = 0; i < count; i++)                                                    \
-                y[i] = bias[o];                                                                    \
     }
 
 FILL(float, f32)
@@ -206,17 +200,17 @@ static void run_part(const hki_conv2d_geometry *g, bool f64, const part *p, char
                                    .first = p->pixel_begin % g->out_width,
                                    .width = g->out_width,
                                    .row = g->stride_height * s.parts * s.part};
-    const hki_product product = {.f64 = f64,
-                                 .adds = p->bias != NULL,
-                                 .m = p->channel_end - p->channel_begin,
-                                 .n = p->pixel_end - p->pixel_begin,
-                                 .k = window_elements(g),
-                                 .a = p->weight +
-                                      (size_t)(p->channel_begin * window_elements(g)) * item,
-                                 .lda = window_elements(g),
-                                 .windows = &windows,
-                                 .c = y,
-                                 .ldc = pixels_of(g)};
+    const hki_product product = {
+        .f64 = f64,
+        .m = p->channel_end - p->channel_begin,
+        .n = p->pixel_end - p->pixel_begin,
+        .k = window_elements(g),
+        .a = p->weight + (size_t)(p->channel_begin * window_elements(g)) * item,
+        .lda = window_elements(g),
+        .windows = &windows,
+        .starts = p->bias ? p->bias + (size_t)p->channel_begin * item : NULL,
+        .c = y,
+        .ldc = pixels_of(g)};
     if (windows.row == windows.width) /* rows of windows of one element: all lie side by side */
         windows.width = pixels_of(g);
     terms_fill(g, &s, terms);
@@ -228,12 +222,6 @@ static void run_part(const hki_conv2d_geometry *g, bool f64, const part *p, char
     } else {
         fill_f32(g, &s, (const float *)(const void *)p->x, (float *)(void *)padded);
     }
-    if (p->bias && f64)
-        fill_bias_f64((const double *)(const void *)p->bias + p->channel_begin, product.m,
-                      product.n, product.ldc, (double *)(void *)y);
-    else if (p->bias)
-        fill_bias_f32((const float *)(const void *)p->bias + p->channel_begin, product.m, product.n,
-                      product.ldc, (float *)(void *)y);
     hki_product_run(&product, room);
 }
 

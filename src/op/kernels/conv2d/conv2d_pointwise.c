@@ -115,12 +115,6 @@ static int64_t sample_elements(const side *s)
                         image[i * s->down * s->width + j * s->across] = *from++;                   \
             }                                                                                      \
     }                                                                                              \
-    static void fill_bias_##DT(int64_t channels, int64_t count, const T *bias, T *to)              \
-    {                                                                                              \
-        for (int64_t o = 0; o < channels; o++, to += count)                                        \
-            for (int64_t i = 0; i < count; i++)                                                    \
-                to[i] = bias[o];                                                                   \
-    }                                                                                              \
     /* Adds the sum of each row. */                                                                \
     static void add_rows_##DT(int64_t rows, int64_t count, const T *matrix, T *sums)               \
     {                                                                                              \
@@ -266,14 +260,11 @@ void hki_conv2d_pointwise_forward(const hki_conv2d_geometry *g, bool f64, const 
     const int64_t group = hki_conv2d_pointwise_group(g);
     hki_product product = product_of(g, HKI_CONV2D_FORWARD, f64);
     product.a = weight;
-    product.adds = bias != NULL;
+    product.starts = bias;
     for (int64_t n = begin, count; n < end; n += count) {
         count = hki_min(group, end - n);
-        void *its = (char *)y + n * sample_elements(&to) * (f64 ? 8 : 4);
-        if (bias)
-            BY_TYPE(fill_bias, f64, g->out_channels, count * pixels_of(g), bias,
-                    at.target ? at.target : its);
-        multiply(&product, &at, &from, &to, count, sample(x, &from, n, f64), its);
+        multiply(&product, &at, &from, &to, count, sample(x, &from, n, f64),
+                 (char *)y + n * sample_elements(&to) * (f64 ? 8 : 4));
     }
 }
 

@@ -10,7 +10,8 @@ typedef struct LANES_FN(layer_tile) {
     int64_t x_step;          /* from input to input */
     const T *panel, *bias;   /* bias: of the panel's outputs, or NULL */
     int64_t inputs, outputs; /* outputs: as many as the panel's vectors have, or fewer */
-    bool relu, continues;    /* continues: the sums go on from y */
+    const T *starts;         /* of the rows: where their sums begin; NULL: at 0 */
+    bool relu, continues;    /* continues: the sums go on from y instead */
     T *y;
 } LANES_FN(layer_tile);
 
@@ -41,6 +42,7 @@ LANES_INLINE void LANES_FN(layer_tile_body)(const LANES_FN(layer_tile) * t, cons
     {
         UNROLL for (int v = 0; v < vectors; v++) sum[r][v] =
             t->continues ? LANES_FN(load_part)(t->y + r * t->y_row + v * L, t->outputs - v * L)
+            : t->starts  ? t->starts[r] - (V){0}
                          : (V){0};
     }
     const int64_t inputs = t->inputs, x_row = t->x_row, x_step = t->x_step;

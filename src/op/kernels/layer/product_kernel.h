@@ -29,6 +29,8 @@ typedef struct hki_product {
     bool f64, trans_a, trans_b, by_samples;
     bool adds;       /* c += op(a) op(b), each sum going on from what is there; not by_samples */
     int64_t m, n, k; /* m and n: 1 and more; k: 0 and more */
+    const void *
+        starts; /* of m: each sum of a row goes on from its start; not by_samples, nor adds, nor k = 0. NULL: from 0 */
     const hki_product_windows *windows; /* NULL, or in b's place: trans_b is false */
     const void *a, *b;
     void *c;

@@ -232,11 +232,39 @@ static void check_adds(bool f64, int64_t m, int64_t n, int64_t k, int64_t part)
         buffer_drop(all[i]);
 }
 
+/* Sums that begin at a number of their row are those that go on from it. */
+static void check_starts(bool f64, bool trans_a, int64_t m, int64_t n, int64_t k)
+{
+    const size_t item = f64 ? 8 : 4;
+    buffer a = matrix(f64, m, k, k), b = matrix(f64, k, n, n), starts = matrix(f64, 1, m, m);
+    buffer c[2] = {matrix(f64, m, n, n), matrix(f64, m, n, n)};
+    hki_product p = {.f64 = f64, .trans_a = trans_a, .m = m, .n = n, .k = k, .ldb = n, .ldc = n};
+    p.lda = trans_a ? m : k;
+    p.a = a.data;
+    p.b = b.data;
+    p.c = c[0].data;
+    p.starts = starts.data;
+    multiply(&p);
+    p.starts = NULL;
+    p.adds = true;
+    p.c = c[1].data;
+    for (int64_t i = 0; i < m * n; i++)
+        memcpy(c[1].data + (size_t)i * item, starts.data + (size_t)(i / n) * item, item);
+    multiply(&p);
+    CHECK(!memcmp(c[0].data, c[1].data, (size_t)(m * n) * item));
+    buffer *const all[] = {&a, &b, &starts, &c[0], &c[1]};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        buffer_drop(all[i]);
+}
+
 static int run(void)
 {
     for (int f64 = 0; f64 < 2; f64++) {
         check_adds(f64, 7, 37, 60, 21);
         check_adds(f64, 70, 5, 1200, 1);
+        check_starts(f64, false, 1, 1, 1);
+        check_starts(f64, false, 40, 37, 1200);
+        check_starts(f64, true, 31, 20, 50);
         check_windows(f64, 1, 1, 1, 0, 1);
         check_windows(f64, 7, 90, 40, 0, 90);
         check_windows(f64, 13, 33, 1100, 5, 6);

@@ -299,6 +299,7 @@ static void LANES_FN(product_sweep)(const hki_product_call *call, const LANES_FN
                 LANES_FN(product_copy_a)(call, i, end, b->k0, b->k1, copy);
             tile->x = copy ? copy : (const T *)p->a + i * p->lda + b->k0;
             tile->x_step = p->trans_a ? end - i : 1;
+            tile->starts = p->starts ? (const T *)p->starts + i : NULL;
             tile->y = (T *)p->c + i * p->ldc + j;
             if (call->pairs)
                 LANES_FN(tree_tile_table)[end - i][vectors - 1](&tree);
