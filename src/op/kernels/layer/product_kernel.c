@@ -17,7 +17,7 @@ enum {
     FEW_COLUMNS = 64
 };
 /* Samples: so many that sums which wait for the next ones are a small part of what is looked at. */
-enum { DEPTH_SAMPLES = 512 };
+enum { DEPTH_SAMPLES = 256 };
 _Static_assert(DEPTH_SAMPLES % HKI_SUM_RUN == 0, "whole runs");
 
 static const hki_layer_kernels *kernels_get(const hki_product *product)
