@@ -460,8 +460,8 @@ def less_equal(x: ArrayLike, y: ArrayLike) -> Array:
     """Whether x is at most y, as bool."""
 def linspace(start: Any, stop: Any, /, num: int, *, dtype: DTypeLike | None = ..., device: DeviceLike | None = ..., endpoint: _b.bool = ...) -> Array:
     """num numbers from start to stop at even distances; float32, or complex64 of complex ones, unless dtype says otherwise."""
-def load(path: Any, *, device: DeviceLike | None = ..., copy: _b.bool | None = ...) -> Any:
-    """Loads a file of save, or NumPy's: a dict of Arrays with .metadata; of an npy file the Array."""
+def load(path: Any, *, device: DeviceLike | None = ..., copy: _b.bool | None = ..., format: Any = ...) -> Any:
+    """Loads a file of save, or NumPy's: a dict of Arrays with .metadata; of an npy file the Array. format: see save."""
 def load_checkpoint(path: Any, **parts: Any) -> Any:
     """What save_checkpoint saved: loads those of the given parts that have load(), and the random stream; gives the others as a dict."""
 def log(x: ArrayLike) -> Array:
@@ -552,8 +552,8 @@ def rsqrt(x: ArrayLike) -> Array:
     """Reciprocal square root: infinite for 0, NaN below."""
 def runtime(*, cpu_devices: Any = ..., cpu_cores: Any = ..., engine: Any = ..., run_ahead_calls: Any = ..., run_ahead_bytes: Any = ..., inline_ns: Any = ..., memory_bytes: Any = ..., sim: Any = ..., cuda: Any = ..., cuda_memory_bytes: Any = ..., cuda_tf32: Any = ..., cuda_nccl: Any = ...) -> Any:
     """Starts the runtime, before the first call that needs it. Zeros mean the defaults; each has an environment variable."""
-def save(path: Any, arrays: Any, *, metadata: Any = ..., compress: Any = ...) -> Any:
-    """Saves arrays as one file, by its ending .safetensors, .npz or .npy; waits until it is on disk, whole."""
+def save(path: Any, arrays: Any, *, metadata: Any = ..., compress: Any = ..., format: Any = ...) -> Any:
+    """Saves arrays as one file; waits until it is on disk, whole."""
 def save_checkpoint(path: Any, **parts: Any) -> Any:
     """Saves a training as one file, .safetensors, from which load_checkpoint goes on."""
 def searchsorted(x1: ArrayLike, x2: ArrayLike, /, *, side: str = ..., sorter: Any = ...) -> Array:

@@ -12,22 +12,32 @@ class Loaded(dict):
     metadata = {}
 
 
-def save(path, arrays, *, metadata=None, compress=False):
-    """Saves arrays as one file, by its ending .safetensors, .npz or .npy; waits until it is on disk, whole.
+FORMATS = "safetensors", "npy", "npz"  # in the order of hk_file_format
+
+
+def _format(name):
+    if name is not None and name not in FORMATS:
+        raise ValueError(f"format is {name!r}; None (by the path's ending), {', '.join(map(repr, FORMATS))} would be right")
+    return 0 if name is None else FORMATS.index(name) + 1
+
+
+def save(path, arrays, *, metadata=None, compress=False, format=None):
+    """Saves arrays as one file; waits until it is on disk, whole.
 
     arrays: a dict of Arrays by name; of npy one Array. metadata: a dict of texts, which safetensors alone keeps. compress: npz.
+    format: "safetensors", "npy" or "npz"; None: what the path's ending says.
     """
     if isinstance(arrays, _core.Array):
         arrays = {"array": arrays}
-    _core._save(path, dict(arrays), dict(metadata or {}), compress)
+    _core._save(path, dict(arrays), dict(metadata or {}), compress, _format(format))
 
 
-def load(path, *, device=None, copy=False):
-    """Loads a file of save, or NumPy's: a dict of Arrays with .metadata; of an npy file the Array.
+def load(path, *, device=None, copy=False, format=None):
+    """Loads a file of save, or NumPy's: a dict of Arrays with .metadata; of an npy file the Array. format: see save.
 
     Large arrays of CPU devices are mapped, so the file must not be changed in place while they live; copy: nothing is mapped.
     """
-    arrays, metadata = _core._load(path, device, copy)
+    arrays, metadata = _core._load(path, device, copy, _format(format))
     if list(arrays) == [""]:
         return arrays[""]
     loaded = Loaded(arrays)

@@ -46,7 +46,8 @@ static hk_save_entry *arrays_of(PyObject *dict, size_t *count)
 }
 
 /* The GIL is let go, so the dicts are copies of the program's. */
-static PyObject *save_entries(const char *path, PyObject *arrays, PyObject *metadata, bool compress)
+static PyObject *save_entries(const char *path, PyObject *arrays, PyObject *metadata, bool compress,
+                              hk_file_format format)
 {
     size_t count = 0, texts = 0;
     hk_save_entry *entries = arrays_of(arrays, &count);
@@ -54,7 +55,7 @@ static PyObject *save_entries(const char *path, PyObject *arrays, PyObject *meta
     bool good = false;
     if (about) {
         const hk_save_options options = {
-            .compress = compress, .metadata = about, .metadata_count = texts};
+            .format = format, .compress = compress, .metadata = about, .metadata_count = texts};
         hk_source at = py_source();
         py_gil_release();
         const hk_status *status = hk_save_at(at, path, entries, count, &options);
@@ -68,19 +69,20 @@ static PyObject *save_entries(const char *path, PyObject *arrays, PyObject *meta
     Py_RETURN_NONE;
 }
 
-/* _save(path, {name: Array}, {text: text}, compress) */
+/* _save(path, {name: Array}, {text: text}, compress, hk_file_format) */
 static PyObject *save(PyObject *self, PyObject *arguments)
 {
     (void)self;
     PyObject *path, *arrays, *metadata;
-    int compress;
-    if (!PyArg_ParseTuple(arguments, "O&O!O!p", PyUnicode_FSConverter, &path, &PyDict_Type, &arrays,
-                          &PyDict_Type, &metadata, &compress))
+    int compress, format;
+    if (!PyArg_ParseTuple(arguments, "O&O!O!pi", PyUnicode_FSConverter, &path, &PyDict_Type,
+                          &arrays, &PyDict_Type, &metadata, &compress, &format))
         return NULL;
     PyObject *own_arrays = PyDict_Copy(arrays), *own_metadata = PyDict_Copy(metadata);
-    PyObject *result = own_arrays && own_metadata ? save_entries(PyBytes_AsString(path), own_arrays,
-                                                                 own_metadata, compress)
-                                                  : NULL;
+    PyObject *result = own_arrays && own_metadata
+                           ? save_entries(PyBytes_AsString(path), own_arrays, own_metadata,
+                                          compress, (hk_file_format)format)
+                           : NULL;
     Py_XDECREF(own_arrays);
     Py_XDECREF(own_metadata);
     Py_DECREF(path);
@@ -121,20 +123,21 @@ static PyObject *all_metadata(const hk_archive *archive)
     return metadata;
 }
 
-/* _load(path, device, copy): ({name: Array}, {text: text}) */
+/* _load(path, device, copy, hk_file_format): ({name: Array}, {text: text}) */
 static PyObject *load(PyObject *self, PyObject *arguments)
 {
     (void)self;
     PyObject *path, *where, *result = NULL;
-    int copy;
+    int copy, format;
     hk_device device;
-    if (!PyArg_ParseTuple(arguments, "O&Op", PyUnicode_FSConverter, &path, &where, &copy))
+    if (!PyArg_ParseTuple(arguments, "O&Opi", PyUnicode_FSConverter, &path, &where, &copy, &format))
         return NULL;
     if (py_device_from(where, &device)) {
         hk_source at = py_source();
         py_gil_release();
         hk_archive *archive =
-            hk_load_at(at, PyBytes_AsString(path), device, &(hk_load_options){.copy = copy});
+            hk_load_at(at, PyBytes_AsString(path), device,
+                       &(hk_load_options){.format = (hk_file_format)format, .copy = copy});
         py_gil_take();
         PyObject *arrays = py_check(hk_archive_status(archive)) ? all_arrays(archive) : NULL;
         PyObject *metadata = arrays ? all_metadata(archive) : NULL;

@@ -80,6 +80,16 @@ def test_refusals(tmp_path):
     hk._core._failures_clear()
 
 
+def test_a_format_may_be_said_in_place_of_the_ending(tmp_path):
+    for format in ("safetensors", "npz"):
+        hk.save(tmp_path / "weights", {"x": hk.ones((2,))}, format=format)
+        assert hk.load(tmp_path / "weights", format=format)["x"].tolist() == [1, 1]
+    with pytest.raises(ValueError, match="the ending .safetensors"):
+        hk.load(tmp_path / "weights")
+    with pytest.raises(ValueError, match="format is 'pickle'; None"):
+        hk.save(tmp_path / "weights", {}, format="pickle")
+
+
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
 
 

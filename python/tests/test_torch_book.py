@@ -127,3 +127,20 @@ def test_every_part_is_a_module():
     parts = nn.Sequential(nn.Linear(2, 3), nn.ReLU()), nn.LazyLinear(2), nn.Tanh(), nn.Dropout(0.5), nn.GRU(2, 3)
     assert all(isinstance(part, nn.Module) for part in parts)
     assert not isinstance(torch.ones(2), nn.Module) and not isinstance(parts[0], nn.Linear)
+
+
+def test_arrays_lists_and_dicts_in_files_of_any_name(tmp_path):
+    x, path = torch.arange(3), tmp_path / "weights"
+    torch.save(x, path)
+    assert torch.load(path).tolist() == [0, 1, 2] and torch.load(path).dtype == torch.int64
+    torch.save([x, x * 2.5], str(path))
+    assert [y.tolist() for y in torch.load(path, map_location="cpu:0")] == [[0, 1, 2], [0, 2.5, 5]]
+    torch.save({"a": x}, path)
+    assert list(torch.load(path)) == ["a"]
+    torch.save({"a": x}, tmp_path / "b.npz")
+    assert torch.load(tmp_path / "b.npz")["a"].tolist() == [0, 1, 2]
+    net, other = (nn.Sequential(nn.LazyLinear(4), nn.ReLU(), nn.LazyLinear(1)) for _ in range(2))
+    y = net(torch.ones(2, 3))
+    torch.save(net.state_dict(), path)
+    other.load_state_dict(torch.load(path))
+    assert other.eval()(torch.ones(2, 3)).tolist() == y.tolist()

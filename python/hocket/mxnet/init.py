@@ -3,6 +3,13 @@
 from ..nn import init as _init
 
 
+class Initializer:
+    """A class of one's own says _init_weight(name, data), which writes into data; weights alone are begun so."""
+
+    def _init_weight(self, name, data):
+        raise NotImplementedError(f"{type(self).__name__} has no _init_weight")
+
+
 def Normal(sigma=0.01):
     return _init.normal(sigma)
 

@@ -1,7 +1,8 @@
 """mxnet.npx: what networks need beside mxnet.np."""
 
-from .. import _core, _files, _reductions
+from .. import _core, _reductions
 from .._arrays import wait as waitall  # noqa: F401
+from .._dialects import files as _files
 from .._dialects.devices import accelerators as _accelerators, device_of as _device
 from ..nn import functional as _functional
 
@@ -79,10 +80,10 @@ def pooling(data, kernel, pool_type="max", stride=None, pad=(0, 0)):
 
 
 def save(file, arr):
-    """Arrays, or a dict of them, as one file: see hk.save."""
-    _files.save(file, arr if isinstance(arr, dict) else dict(enumerate(arr)) if isinstance(arr, (list, tuple)) else {"": arr})
+    """An array, a list of them or a dict of them, as a file of safetensors; of .npz or .npy by that ending."""
+    _files.save(file, arr)
 
 
 def load(file):
-    """What save saved."""
+    """What save saved: an array, a list or a dict."""
     return _files.load(file)

@@ -8,7 +8,7 @@ a simulated accelerator, else a CPU device. What is refused raises Hocket's exce
 import sys as _sys
 from types import ModuleType as _ModuleType
 
-from .. import _core, _files, _manipulation, _reductions, random as _random
+from .. import _core, _manipulation, _reductions, random as _random
 from .._arrays import (  # noqa: F401
     abs, allclose, arange as _arange, asarray as _asarray, ceil, clip as clamp, cos, cosh, einsum, equal, exp, eye as _eye, floor, isnan,
     linspace as _linspace, log, logical_and, logical_not, logical_or, logical_xor, matmul, maximum, minimum, round, sigmoid, sign, sin, sinh,
@@ -18,7 +18,7 @@ from .._core import bfloat16, bool, float16, float32, float64, int8, int16, int3
 from .._grad import pause as no_grad, record as enable_grad  # noqa: F401
 from .._grad import is_recording as is_grad_enabled  # noqa: F401
 from ..linalg import outer  # noqa: F401
-from .._dialects import data as _data
+from .._dialects import data as _data, files as _files
 from ..random import seed as manual_seed  # noqa: F401
 from . import _tensor, cuda  # noqa: F401
 from .._dialects.devices import device_of as device  # noqa: F401
@@ -292,15 +292,14 @@ def is_tensor(x):
 # ---- the rest ---------------------------------------------------------------------------------------------------------
 
 
-def save(arrays, path):
-    """Arrays, or a dict of them such as state_dict(): a .npz file by that ending, else a file of safetensors. See hk.save."""
-    names = arrays if isinstance(arrays, dict) else dict(enumerate(arrays)) if isinstance(arrays, (list, tuple)) else {"": arrays}
-    _files.save(path, names)
+def save(obj, f):
+    """An array, a list of them, or a dict of them such as state_dict(), as a file of safetensors; of .npz or .npy by that ending."""
+    _files.save(f, obj)
 
 
-def load(path):
-    """What save saved."""
-    return _files.load(path)
+def load(f, map_location=None):
+    """What save saved: an array, a list or a dict; on the device, where one is said."""
+    return _files.load(f, _place(map_location))
 
 
 def get_num_threads():

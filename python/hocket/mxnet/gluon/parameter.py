@@ -13,6 +13,15 @@ class Parameter:
         self._layer, self.name = layer, name
         self.lr_mult = self.wd_mult = 1.0
 
+    @property
+    def grad_req(self):
+        """"null" of a constant, else "write"."""
+        return self._layer._grad_req
+
+    def initialize(self, init=None, ctx=None, force_reinit=False):
+        """How it begins; force_reinit: drawn anew where it is there already. Devices are those of its layer, unless it has none."""
+        self._layer._initialize_one(self.name, init, ctx, force_reinit)
+
     def list_ctx(self):
         """The devices that it is on."""
         return list(self._layer._devices())

@@ -52,7 +52,7 @@ class Trainer:
 
     def step(self, batch_size, ignore_stale_grad=False):
         """One step, of gradients that are sums over so many samples on all devices together. Does not wait."""
-        arrays = [(p, p.list_data()) for p in self._params if p.is_made()]
+        arrays = [(p, p.list_data()) for p in self._params if p.is_made() and p.grad_req != "null"]
         if self._made is None or [p.copies() for p, _ in arrays] != self._of:
             self._begin(arrays, batch_size)
         for _, copies in arrays:
