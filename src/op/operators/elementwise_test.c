@@ -23,59 +23,105 @@ static hk_array *longs(const int64_t *data, int64_t size)
 
 enum { LENGTH = 1003 };
 
-/* Floats of all exponents, small ones, and special ones. */
-static void fill(float *values, uint32_t seed)
+/* Numbers of all exponents, small ones, and special ones. */
+#define FILL(name, T, Bits)                                                                        \
+    static void fill_##name(T *values, uint64_t seed)                                              \
+    {                                                                                              \
+        static const T special[] = {0,         (T)-0.0, 1,           -1, INFINITY,                 \
+                                    -INFINITY, NAN,     (T)0x1p-149, 3,  (T)88.8};                 \
+        for (int i = 0; i < LENGTH; i++) {                                                         \
+            seed = seed * 6364136223846793005u + 1442695040888963407u;                             \
+            const Bits bits = (Bits)(seed >> (64 - 8 * sizeof bits));                              \
+            memcpy(&values[i], &bits, sizeof bits);                                                \
+            if (i % 3)                                                                             \
+                values[i] = (T)((double)(int64_t)seed / 0x1p61);                                   \
+            if (i % 11 == 0)                                                                       \
+                values[i] = special[(seed >> 40) % 10];                                            \
+        }                                                                                          \
+    }                                                                                              \
+    /* To the bit, but for the bits of NaN. */                                                     \
+    static bool same_##name(const char *x, const char *y)                                          \
+    {                                                                                              \
+        for (int i = 0; i < LENGTH; i++) {                                                         \
+            T a, b;                                                                                \
+            memcpy(&a, x + sizeof a * (size_t)i, sizeof a);                                        \
+            memcpy(&b, y + sizeof b * (size_t)i, sizeof b);                                        \
+            if (memcmp(&a, &b, sizeof a) != 0 && !(isnan(a) && isnan(b)))                          \
+                return false;                                                                      \
+        }                                                                                          \
+        return true;                                                                               \
+    }
+FILL(floats, float, uint32_t)
+FILL(doubles, double, uint64_t)
+
+/* Element by element: what is the end of a row in one call is in its middle in another. */
+static void run_alone(hki_loop_fn loop, const hki_run *run)
 {
-    static const float special[] = {0.0f,      -0.0f, 1,         -1, INFINITY,
-                                    -INFINITY, NAN,   0x1p-149f, 3,  88.8f};
+    hki_run one = *run;
+    one.n = 1;
     for (int i = 0; i < LENGTH; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        memcpy(&values[i], &seed, sizeof seed);
-        if (i % 3)
-            values[i] = (float)(int32_t)seed / 0x1p29f;
-        if (i % 11 == 0)
-            values[i] = special[(seed >> 8) % 10];
+        loop(&one);
+        for (int k = 0; k < 3; k++)
+            one.in[k] += one.in_step[k];
+        one.out += one.out_step;
     }
 }
 
-/* To the bit, but for the bits of NaN. */
-static bool same_floats(const float *x, const float *y)
+static bool gives_bools(int element, hk_dtype dtype)
 {
-    for (int i = 0; i < LENGTH; i++) {
-        if (memcmp(&x[i], &y[i], sizeof x[i]) != 0 && !(isnan(x[i]) && isnan(y[i])))
-            return false;
-    }
-    return true;
+    const double in[3] = {0};
+    _Alignas(double) char out[sizeof(double)];
+    const hki_numbers numbers = {0, 0};
+    memset(out, 77, sizeof out);
+    hki_run run = {.n = 1,
+                   .in = {(const char *)&in[0], (const char *)&in[1], (const char *)&in[2]},
+                   .out = out,
+                   .given = &numbers};
+    hki_loops_portable[element][dtype](&run);
+    return out[1] == 77;
 }
 
-/* All loops of float32 give what the portable one gives. Those that give bools do so at steps of floats. */
-static void test_instruction_sets(void)
+/* All loops of floats and doubles give what the portable one gives, however long their runs are. */
+static void test_instruction_sets(hk_dtype dtype)
 {
-    static float inputs[3][LENGTH], expected[LENGTH], actual[LENGTH];
+    static double memory[3][LENGTH];
+    static _Alignas(double) char expected[LENGTH * 8], actual[LENGTH * 8];
     const hki_numbers numbers = {0.75, 2.5};
-    hki_run run = {.n = LENGTH, .out_step = 4, .given = &numbers};
+    const int64_t bytes = dtype == HK_F64 ? 8 : 4;
+    hki_run run = {.n = LENGTH, .given = &numbers};
     for (int i = 0; i < 3; i++) {
-        fill(inputs[i], (uint32_t)i + 1);
-        run.in[i] = (const char *)inputs[i];
-        run.in_step[i] = 4;
+        if (dtype == HK_F64)
+            fill_doubles(memory[i], (uint64_t)i + 1);
+        else
+            fill_floats((float *)(void *)memory[i], (uint64_t)i + 1);
+        run.in[i] = (const char *)memory[i];
+        run.in_step[i] = bytes;
     }
     for (int element = 0; element < HKI_ELEMENT_COUNT; element++) {
-        const hki_loop_fn loops[] = {hki_loops_portable[element][HK_F32],
-                                     hki_loops_avx2[element][HK_F32],
-                                     hki_loops_avx512[element][HK_F32]};
-        memset(expected, 0, sizeof expected);
-        run.out = (char *)expected;
+        const hki_loop_fn loops[] = {hki_loops_portable[element][dtype],
+                                     hki_loops_avx2[element][dtype],
+                                     hki_loops_avx512[element][dtype]};
         if (!loops[0] || element == HKI_ELEMENT_where) /* its condition is bytes */
             continue;
+        run.out_step = gives_bools(element, dtype) ? 1 : bytes;
+        memset(expected, 0, sizeof expected);
+        run.out = expected;
         loops[0](&run);
-        for (int isa = HKI_ISA_AVX2; isa <= (int)hki_kernel_isa_get(); isa++) {
-            memset(actual, 0, sizeof actual);
-            run.out = (char *)actual;
-            loops[isa](&run);
-            const bool same = same_floats(expected, actual);
-            if (!same)
-                printf("row %d on instruction set %d\n", element, isa);
-            CHECK(same);
+        for (int isa = HKI_ISA_PORTABLE; isa <= (int)hki_kernel_isa_get(); isa++) {
+            for (int alone = 0; alone < 2; alone++) {
+                memset(actual, 0, sizeof actual);
+                run.out = actual;
+                if (alone)
+                    run_alone(loops[isa], &run);
+                else
+                    loops[isa](&run);
+                const bool same = dtype == HK_F64 ? same_doubles(expected, actual)
+                                                  : same_floats(expected, actual);
+                if (!same)
+                    printf("row %d of %s on instruction set %d%s\n", element, hk_dtype_name(dtype),
+                           isa, alone ? ", alone" : "");
+                CHECK(same);
+            }
         }
     }
 }
@@ -267,7 +313,8 @@ int main(void)
     if (!hk_ok(status))
         return hk_status_print(status, stderr);
     device = hk_device_default();
-    test_instruction_sets();
+    test_instruction_sets(HK_F32);
+    test_instruction_sets(HK_F64);
     test_pairs();
     test_remainders();
     test_shifts();

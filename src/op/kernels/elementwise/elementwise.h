@@ -69,9 +69,12 @@ static inline hki_numbers hki_element_numbers(const hk_op *op, const void *optio
 }
 
 /* By wide type of the values (not of a condition); NULL where the row or this variant has none. Their runs are dense, of
- * hki_numbers; of two inputs one may have one element for all. */
+ * hki_numbers. */
 typedef hki_loop_fn hki_loop_table[HKI_ELEMENT_COUNT][HK_DTYPE_COUNT];
 extern const hki_loop_table hki_loops_portable, hki_loops_avx2, hki_loops_avx512;
+
+/* Of two inputs one may have one element for all: not in gradients, which are many and would be thrice as large. */
+bool hki_element_takes_one(hki_element element, int in_count);
 
 /* The loop of the fastest variant that this processor has. */
 hki_loop_fn hki_element_loop(hki_element element, hk_dtype wide);
@@ -86,6 +89,7 @@ typedef struct hki_row {
     hki_numbers numbers; /* first, for the loop */
     hki_loop_fn loop;
     int in_count;
+    bool takes_one; /* of two inputs one may have one element for all */
     hki_row_operand in[HKI_WALK_MAX_INPUTS], out;
     hki_store_fn store;
 } hki_row;

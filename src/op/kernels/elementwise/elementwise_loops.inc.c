@@ -67,6 +67,18 @@
     }                                                                                              \
     END
 
+/* Both dense: what gradients take. */
+#define LOOP_2_DENSE(name, a, b, expression)                                                       \
+    BEGIN(name)                                                                                    \
+    const T *first = (const T *)run->in[0], *second = (const T *)run->in[1];                       \
+    T *out = (T *)run->out;                                                                        \
+    EACH                                                                                           \
+    {                                                                                              \
+        const T a = first[i], b = second[i];                                                       \
+        out[i] = (T)(expression);                                                                  \
+    }                                                                                              \
+    END
+
 /* Of angles: `near` is a constant in each of the two loops. `angle` is what of (a, b) it is about. */
 #if defined(REAL)
 #define NEAR(angles, n)                                                                            \
@@ -98,9 +110,8 @@
     BEGIN(name)                                                                                    \
     const T *first = (const T *)run->in[0], *second = (const T *)run->in[1];                       \
     T *out = (T *)run->out;                                                                        \
-    const int64_t step = run->in_step[0] != 0, angle_step = run->in_step[1] != 0;                  \
-    NEAR(second, (angle_step ? n : n > 0))                                                         \
-    if (all_near && step && angle_step) {                                                          \
+    NEAR(second, n)                                                                                \
+    if (all_near) {                                                                                \
         const bool near = true;                                                                    \
         EACH                                                                                       \
         {                                                                                          \
@@ -112,7 +123,7 @@
     const bool near = false;                                                                       \
     EACH                                                                                           \
     {                                                                                              \
-        const T g = first[i * step], a = second[i * angle_step];                                   \
+        const T g = first[i], a = second[i];                                                       \
         out[i] = expression;                                                                       \
     }                                                                                              \
     END
@@ -163,9 +174,9 @@
 
 /* Gradients, by what is kept. */
 #define LOOP_G_none(name, expression) LOOP_1(name, T, g, expression)
-#define LOOP_G_a(name, expression)    LOOP_2(name, T, g, a, expression)
-#define LOOP_G_b(name, expression)    LOOP_2(name, T, g, b, expression)
-#define LOOP_G_y(name, expression)    LOOP_2(name, T, g, y, expression)
+#define LOOP_G_a(name, expression)    LOOP_2_DENSE(name, g, a, expression)
+#define LOOP_G_b(name, expression)    LOOP_2_DENSE(name, g, b, expression)
+#define LOOP_G_y(name, expression)    LOOP_2_DENSE(name, g, y, expression)
 #define LOOP_G_ab(name, expression)   LOOP_3(name, T, g, a, b, expression)
 #define LOOP_G_ay(name, expression)   LOOP_3(name, T, g, a, y, expression)
 #define LOOP_G_by(name, expression)   LOOP_3(name, T, g, b, y, expression)
@@ -215,6 +226,7 @@
 #undef END
 #undef LOOP_1
 #undef LOOP_2
+#undef LOOP_2_DENSE
 #undef LOOP_3
 #undef LOOP_CHECKED_1
 #undef LOOP_CHECKED_2

@@ -20,6 +20,19 @@ hki_loop_fn hki_element_loop(hki_element element, hk_dtype wide)
     return loop ? loop : hki_loops_portable[element][wide];
 }
 
+#define GRADIENT(context, kept, name, ns, expression) [HKI_ELEMENT_##name] = true,
+#define ROW(kind, name, dtypes, ns, real, integer, reference, samples, gradient, ...)              \
+    HKI_EACH_GRADIENT(GRADIENT, , name, gradient)
+#define CHECKED ROW
+static const bool is_gradient[HKI_ELEMENT_COUNT] = {
+#include "op/elementwise.def"
+};
+
+bool hki_element_takes_one(hki_element element, int in_count)
+{
+    return in_count == 2 && !is_gradient[element];
+}
+
 static void operand_init(hki_row_operand *operand, hk_dtype dtype, hk_dtype wide)
 {
     operand->load = hki_load_of(dtype, wide);
@@ -35,6 +48,7 @@ void hki_row_init_loop(hki_row *row, hki_loop_fn loop, hki_numbers numbers, cons
     row->numbers = numbers;
     row->loop = loop;
     row->in_count = in_count;
+    row->takes_one = in_count == 2;
     for (int i = 0; i < in_count; i++)
         operand_init(&row->in[i], in[i], in[i] == HK_BOOL ? HK_BOOL : wide);
     operand_init(&row->out, out, out == HK_BOOL ? HK_BOOL : out_wide);
@@ -47,12 +61,13 @@ void hki_row_init(hki_row *row, hki_element element, hki_numbers numbers, const 
 {
     const hk_dtype wide = hki_wide_of(values);
     hki_row_init_loop(row, hki_element_loop(element, wide), numbers, in, in_count, wide, out, wide);
+    row->takes_one = hki_element_takes_one(element, in_count);
 }
 
 bool hki_row_is_direct(const hki_row *row, const hki_run *run)
 {
     bool is_direct = row->out.is_wide && run->out_step == row->out.bytes;
-    bool may_be_one = row->in_count == 2; /* those loops take one element for all of an input */
+    bool may_be_one = row->takes_one;
     for (int i = 0; i < row->in_count; i++) {
         if (run->in_step[i] == 0 && may_be_one)
             may_be_one = false;
@@ -70,7 +85,7 @@ static __attribute__((noinline)) int64_t run_blocks(const hki_row *row, const hk
     hki_run part = {.given = row, .out_step = row->out.wide_bytes};
     const bool is_out_direct = row->out.is_wide && run->out_step == row->out.bytes;
     const int64_t most = run->n < BLOCK ? run->n : BLOCK;
-    bool may_be_one = row->in_count == 2;
+    bool may_be_one = row->takes_one;
     /* What is one for all is loaded once. */
     for (int i = 0; i < row->in_count; i++) {
         part.in[i] = memory[i];

@@ -6,6 +6,7 @@
 #define HOCKET_OP_SCALAR_MATH_H
 
 #include "base/half.h"
+#include "op/kernels/elementwise/double_math.h"
 #include "op/kernels/elementwise/wide_math.h"
 
 #include <math.h>
@@ -194,11 +195,6 @@ HKI_EVERYWHERE float hki_silu_slope_f32(float x)
     return gate + within * gate * (1 - gate);
 }
 
-HKI_EVERYWHERE double hki_sigmoid_f64(double x)
-{
-    return 1.0 / (1.0 + exp(-x));
-}
-
 /* ---- by the C library: doubles round as it likes */
 
 #define HKI_DOUBLE_OF_LIBRARY(name)                                                                \
@@ -224,22 +220,7 @@ HKI_EVERYWHERE double hki_sigmoid_f64(double x)
     {                                                                                              \
         return of_double(x, y);                                                                    \
     }
-HKI_DOUBLE_OF_LIBRARY(exp)
-HKI_DOUBLE_OF_LIBRARY(tanh)
-HKI_DOUBLE_OF_LIBRARY(asin)
-HKI_DOUBLE_OF_LIBRARY(acos)
 HKI_DOUBLE_OF_LIBRARY(atan)
-HKI_DOUBLE_OF_LIBRARY(sinh)
-HKI_DOUBLE_OF_LIBRARY(cosh)
-HKI_DOUBLE_OF_LIBRARY(asinh)
-HKI_DOUBLE_OF_LIBRARY(acosh)
-HKI_DOUBLE_OF_LIBRARY(atanh)
-HKI_DOUBLE_OF_LIBRARY(expm1)
-HKI_DOUBLE_OF_LIBRARY(log)
-HKI_DOUBLE_OF_LIBRARY(log1p)
-HKI_DOUBLE_OF_LIBRARY(log2)
-HKI_DOUBLE_OF_LIBRARY(log10)
-HKI_DOUBLE_OF_LIBRARY(erf)
 
 /* Of floats too; not the same bits on GPUs. */
 HKI_OF_LIBRARY_2(pow, powf, pow)
@@ -264,21 +245,20 @@ HKI_OF_LIBRARY_2(copysign, copysignf, copysign)
 HKI_OF_LIBRARY_2(nextafter, nextafterf, nextafter)
 HKI_OF_LIBRARY_2(fmod, fmodf, fmod)
 
-/* ---- angles. near: those of floats are known to be below HKI_NEAR_ANGLE, which changes the speed alone */
+/* ---- angles. near: they are known to be below HKI_NEAR_ANGLE, which changes the speed alone */
 
-#define HKI_ANGLE(name, of_float, of_double)                                                       \
-    HKI_EVERYWHERE float hki_##name##_f32(float x, bool near)                                      \
-    {                                                                                              \
-        return of_float;                                                                           \
-    }                                                                                              \
-    HKI_EVERYWHERE double hki_##name##_f64(double x, bool near)                                    \
-    {                                                                                              \
-        (void)near;                                                                                \
-        return of_double(x);                                                                       \
-    }
-HKI_ANGLE(sin, hki_turned_sin_f32(x, 0, near), sin)
-HKI_ANGLE(cos, hki_turned_sin_f32(x, 1, near), cos)
-HKI_ANGLE(tan, (float)hki_wide_tan(x, near), tan)
+HKI_EVERYWHERE float hki_sin_f32(float x, bool near)
+{
+    return hki_turned_sin_f32(x, 0, near);
+}
+HKI_EVERYWHERE float hki_cos_f32(float x, bool near)
+{
+    return hki_turned_sin_f32(x, 1, near);
+}
+HKI_EVERYWHERE float hki_tan_f32(float x, bool near)
+{
+    return (float)hki_wide_tan(x, near);
+}
 
 /* ---- floats by way of doubles (wide_math.h): within 0.51 ulp */
 
@@ -287,8 +267,8 @@ HKI_ANGLE(tan, (float)hki_wide_tan(x, near), tan)
     {                                                                                              \
         return (float)(of_x);                                                                      \
     }
-HKI_FLOAT_BY_DOUBLE(asin, hki_wide_atan(x / sqrt((1.0 - x) * (1.0 + x))))
-HKI_FLOAT_BY_DOUBLE(acos, 2 * hki_wide_atan(sqrt((1.0 - x) / (1.0 + x))))
+HKI_FLOAT_BY_DOUBLE(asin, hki_asin_f64(x))
+HKI_FLOAT_BY_DOUBLE(acos, hki_acos_f64(x))
 HKI_FLOAT_BY_DOUBLE(atan, hki_wide_atan(x))
 HKI_FLOAT_BY_DOUBLE(expm1, hki_wide_expm1(x))
 HKI_FLOAT_BY_DOUBLE(log1p, hki_wide_log1p(x))
@@ -375,10 +355,6 @@ HKI_REMAINDERS(double, f64)
     {                                                                                               \
         return x == -(double)INFINITY ? -0.0 : x * gate;                                            \
     }                                                                                               \
-    HKI_EVERYWHERE double prefix##_logistic##suffix(double x)                                       \
-    {                                                                                               \
-        return 1 / (1 + prefix##_exp##suffix(-x));                                                  \
-    }                                                                                               \
     /* (1 + tanh u) / 2 is the logistic function of 2 u. */                                         \
     HKI_EVERYWHERE double prefix##_gelu_gate##suffix(double x)                                      \
     {                                                                                               \
@@ -417,34 +393,16 @@ HKI_REMAINDERS(double, f64)
         return x == y ? x + 0.69314718055994530942 : sum;                                           \
     }
 
-HKI_EVERYWHERE double hki_log1p_positive_f64(double x)
+HKI_EVERYWHERE double hki_logistic_f64(double x)
 {
-    return log1p(x);
+    return hki_sigmoid_f64(x);
+}
+HKI_EVERYWHERE double hki_wide_logistic(double x)
+{
+    return 1 / (1 + hki_wide_exp(-x));
 }
 HKI_ACTIVATIONS(hki, _f64)
 HKI_ACTIVATIONS(hki_wide, )
-
-HKI_EVERYWHERE double hki_normal_cdf_f64(double x)
-{
-    return erfc(x * -0.70710678118654752440) / 2;
-}
-HKI_EVERYWHERE double hki_gelu_f64(double x)
-{
-    return hki_gated_f64(x, hki_normal_cdf_f64(x));
-}
-HKI_EVERYWHERE double hki_gelu_slope_f64(double x)
-{
-    return hki_normal_cdf_f64(x) + x * 0.39894228040143267794 * exp(x * x / -2);
-}
-HKI_EVERYWHERE double hki_silu_f64(double x)
-{
-    return hki_gated_f64(x, hki_logistic_f64(x));
-}
-HKI_EVERYWHERE double hki_silu_slope_f64(double x)
-{
-    double gate = hki_logistic_f64(x);
-    return gate + x * gate * (1 - gate);
-}
 
 HKI_FLOAT_BY_DOUBLE(gelu_tanh, hki_wide_gelu_tanh(x))
 HKI_FLOAT_BY_DOUBLE(gelu_tanh_slope, hki_wide_gelu_tanh_slope(x))

@@ -59,7 +59,7 @@ enum { CHUNK = 256 };
     }
 
 FUNCTIONS(f32, float, hki_exp_f32)
-FUNCTIONS(f64, double, exp)
+FUNCTIONS(f64, double, hki_exp_f64)
 
 const hki_softmax_rows ROWS = {
     hki_row_max_f32, exp_sum_f32, exps_f32, line_f32, tile_f32,
