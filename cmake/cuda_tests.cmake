@@ -31,7 +31,7 @@ function(hocket_cuda_test program variant)
     hocket_test(${test} gpu ${cuda_run} $<TARGET_FILE:program_${program}> ${its_ARGUMENTS})
     set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT
       "HOCKET_CUDA_PLUGIN=$<TARGET_FILE:hocket_cuda>" ${its_UNPARSED_ARGUMENTS})
-    set_property(TEST ${test} PROPERTY PROCESSORS 2)
+    hocket_test_uses_cores(${test})
   endif()
   if(TARGET hocket_cuda_emulated)
     set(test program.${program}.cuda_emulated${variant})
@@ -43,14 +43,17 @@ function(hocket_cuda_test program variant)
   endif()
 endfunction()
 
-foreach(program conformance random_captures failures)
-  hocket_cuda_test(${program} "" HOCKET_CUDA=0)
-endforeach()
 set(training 4 9) # steps, samples
 if(HOCKET_SANITIZE)
   set(seeds EMULATED 2) # of six, each of which takes up to ten seconds
   set(training 2 5)
 endif()
+if(HOCKET_SANITIZE STREQUAL "thread")
+  set(some EMULATED 1/4) # as on simulated accelerators
+endif()
+hocket_cuda_test(conformance "" HOCKET_CUDA=0 ${some})
+hocket_cuda_test(random_captures "" HOCKET_CUDA=0)
+hocket_cuda_test(failures "" HOCKET_CUDA=0)
 hocket_cuda_test(bad_batch "" HOCKET_CUDA=all)
 hocket_cuda_test(random_programs "" HOCKET_CUDA=0 ${seeds})
 hocket_cuda_test(random_programs .parts HOCKET_CUDA=0/2 ${seeds})
@@ -100,7 +103,7 @@ endif()
 # A dry run of all that is taken to a machine with a GPU.
 if(TARGET hocket_cuda_emulated AND TARGET hocket_cli AND TARGET bench_gpu AND NOT HOCKET_SANITIZE)
   hocket_test(unit.gpu_bundle unit "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/tests/scripts/gpu_bundle" "${PROJECT_BINARY_DIR}")
-  set_property(TEST unit.gpu_bundle PROPERTY PROCESSORS 2)
+  hocket_test_uses_cores(unit.gpu_bundle)
   set_property(TEST unit.gpu_bundle PROPERTY TIMEOUT 300)
 endif()
 

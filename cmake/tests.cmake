@@ -27,6 +27,13 @@ function(hocket_test name label)
     ENVIRONMENT "${HOCKET_TEST_ENVIRONMENT}")
 endfunction()
 
+# hocket_test_uses_cores(NAME): no other test is to run beside it. Sanitizers' tests look for no times.
+function(hocket_test_uses_cores name)
+  if(NOT HOCKET_SANITIZE)
+    set_property(TEST ${name} PROPERTY PROCESSORS 2)
+  endif()
+endfunction()
+
 # There are hundreds of programs to link; lld takes a fifth of the time that ld takes.
 find_program(HOCKET_LLD ld.lld)
 mark_as_advanced(HOCKET_LLD)
@@ -58,6 +65,9 @@ if(NOT TARGET hocket_cuda_objects)
   list(APPEND unit_sources "${PROJECT_SOURCE_DIR}/src/device/cuda/cuda_loader_test.c"
                            "${PROJECT_SOURCE_DIR}/src/device/cuda/cuda_geometry_test.c")
 endif()
+if(HOCKET_SANITIZE STREQUAL "thread") # nothing to see for it: kernels by themselves and files, in one thread
+  list(FILTER unit_sources EXCLUDE REGEX "/src/(op/kernels|io)/")
+endif()
 foreach(source IN LISTS unit_sources)
   cmake_path(GET source STEM name)
   hocket_test_executable(${name} "${source}" tests)
@@ -69,19 +79,21 @@ foreach(source IN LISTS unit_sources)
     set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
   endif()
   string(REGEX REPLACE "_test$" "" name_of_test "${name}")
-  # Kernels by themselves, minutes of them, in one thread: nothing to see for the thread sanitizer.
-  if(NOT HOCKET_SANITIZE STREQUAL "thread" OR NOT name MATCHES "^conv2d_(kernel|block|image)_test$")
-    hocket_test(unit.${name_of_test} unit ${name})
-  endif()
+  hocket_test(unit.${name_of_test} unit ${name})
 endforeach()
-set_property(TEST unit.same_as_sim PROPERTY PROCESSORS 2) # simulated time is paced
-hocket_test(unit.check_layers unit "${PROJECT_SOURCE_DIR}/scripts/check-layers")
-hocket_test(unit.check_symbols unit "${PROJECT_SOURCE_DIR}/tests/scripts/check_symbols")
-# What messages advise exists.
-hocket_test(unit.message_names unit "${PROJECT_SOURCE_DIR}/tests/scripts/message_names")
+set_property(TEST unit.same_as_sim PROPERTY RUN_SERIAL TRUE) # simulated time is paced
+if(NOT HOCKET_SANITIZE)
+  hocket_test(unit.check_layers unit "${PROJECT_SOURCE_DIR}/scripts/check-layers")
+  hocket_test(unit.check_symbols unit "${PROJECT_SOURCE_DIR}/tests/scripts/check_symbols")
+  # What messages advise exists.
+  hocket_test(unit.message_names unit "${PROJECT_SOURCE_DIR}/tests/scripts/message_names")
+endif()
 
 # ---- fuzz targets: without arguments they run their built-in seeds, so each is a unit test too.
 file(GLOB fuzz_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/fuzz/*.c")
+if(HOCKET_SANITIZE STREQUAL "thread")
+  set(fuzz_sources "") # as above
+endif()
 foreach(source IN LISTS fuzz_sources)
   cmake_path(GET source STEM name)
   hocket_test_executable(${name} "${source}" tests)
@@ -133,14 +145,14 @@ foreach(source IN LISTS program_sources)
     add_dependencies(program_${name} hocket_cli)
   endif()
   hocket_test(program.${name} program program_${name})
-  set_property(TEST program.${name} PROPERTY PROCESSORS 2)
+  hocket_test_uses_cores(program.${name})
 endforeach()
 target_sources(program_models PRIVATE $<TARGET_OBJECTS:hocket_models>)
 target_include_directories(program_models PRIVATE "${PROJECT_SOURCE_DIR}/examples")
 # Nothing that is used rightly may be taken for a use after release.
 if(NOT HOCKET_SANITIZE STREQUAL "thread")
   hocket_test(program.random_programs.check program program_random_programs)
-  set_property(TEST program.random_programs.check PROPERTY PROCESSORS 2)
+  hocket_test_uses_cores(program.random_programs.check)
   set_property(TEST program.random_programs.check APPEND PROPERTY ENVIRONMENT "HOCKET_CHECK=1")
 endif()
 
@@ -151,7 +163,7 @@ hocket_test(program.python_files.safetensors program program_python_files safete
 if(TARGET bench_networks AND NOT HOCKET_SANITIZE)
   hocket_test(program.loss_curves program "${PROJECT_SOURCE_DIR}/bench/loss_curves" --brief
               --program $<TARGET_FILE:bench_networks>)
-  set_property(TEST program.loss_curves PROPERTY PROCESSORS 2)
+  hocket_test_uses_cores(program.loss_curves)
 endif()
 
 file(GLOB example_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.c")
@@ -165,10 +177,12 @@ foreach(source IN LISTS example_sources)
     set(arguments 2) # steps: they take a hundred times as long
   endif()
   hocket_test(example.${name} program example_${name} ${arguments})
-  set_property(TEST example.${name} PROPERTY PROCESSORS 2)
+  hocket_test_uses_cores(example.${name})
 endforeach()
 
-include(cxx_tests)
+if(NOT HOCKET_SANITIZE STREQUAL "thread") # C++ has no thread of its own
+  include(cxx_tests)
+endif()
 if(TARGET hocket_cli)
   include(world_tests)
 endif()
