@@ -411,3 +411,20 @@ def test_pools_that_round_sizes_up():
     assert nn.MaxPool2d(2)(x).shape == (1, 1, 2, 2) and "ceil_mode" in repr(nn.MaxPool2d(2, ceil_mode=True))
     for y in (nn.AvgPool2d(2, ceil_mode=True)(x), F.avg_pool2d(x, 2, ceil_mode=True)):
         assert y[0, 0].tolist() == [[3, 5, 6.5], [13, 15, 16.5], [20.5, 22.5, 24]]
+
+
+def test_means_of_windows_count_padding_as_the_originals_do():
+    import hocket.torch as torch
+    from hocket.mxnet import np, npx
+    from hocket.mxnet.gluon import nn as gluon
+    from hocket.torch import nn
+    from hocket.torch.nn import functional as F
+    x, counted = torch.ones(1, 1, 4, 4), [[4 / 9, 6 / 9], [6 / 9, 1]]
+    pool = gluon.AvgPool2D(3, 2, 1)
+    pool.initialize()
+    for y in (nn.AvgPool2d(3, 2, 1)(x), F.avg_pool2d(x, 3, 2, 1), pool(np.ones((1, 1, 4, 4))),
+              npx.pooling(np.ones((1, 1, 4, 4)), (3, 3), "avg", (2, 2), (1, 1))):
+        np_y = y.numpy() if hasattr(y, "numpy") else y.asnumpy()
+        assert abs(np_y[0, 0] - counted).max() < 1e-6
+    for y in (nn.AvgPool2d(3, 2, 1, count_include_pad=False)(x), F.avg_pool2d(x, 3, 2, 1, count_include_pad=False)):
+        assert y[0, 0].tolist() == [[1, 1], [1, 1]]

@@ -75,8 +75,10 @@ def convolution(data, weight, bias=None, kernel=None, num_filter=None, stride=(1
     return _functional.conv2d(data, weight, bias, stride, pad, dilate, num_group)
 
 
-def pooling(data, kernel, pool_type="max", stride=None, pad=(0, 0)):
-    return {"max": _functional.max_pool2d, "avg": _functional.avg_pool2d}[pool_type](data, kernel, stride, pad)
+def pooling(data, kernel, pool_type="max", stride=None, pad=(0, 0), count_include_pad=True):
+    if pool_type == "max":
+        return _functional.max_pool2d(data, kernel, stride, pad)
+    return {"avg": _functional.avg_pool2d}[pool_type](data, kernel, stride, pad, count_include_pad=count_include_pad)
 
 
 def save(file, arr):

@@ -69,13 +69,14 @@ class _Pool(_Described):
 
 
 class _Pool2d(_Pool):
-    def __init__(self, size, stride=None, padding=0, ceil_mode=False):
-        plain = not ceil_mode and all(isinstance(value, int) or value is None for value in (size, stride, padding))
+    def __init__(self, size, stride=None, padding=0, ceil_mode=False, **modes):
+        modes = {name: True for name, value in {"ceil_mode": ceil_mode, **modes}.items() if value}
+        plain = not modes and all(isinstance(value, int) or value is None for value in (size, stride, padding))
         super().__init__(*((size, stride, padding) if plain else (1,)))
         self._window = None
         if not plain:
-            self._window = {"kernel": _two(size), "stride": _two(stride or size), "padding": _two(padding), "ceil_mode": ceil_mode}
-            self._text = f"{size}" + _options(("stride", stride or size, size), ("padding", padding, 0), ("ceil_mode", ceil_mode, False))
+            self._window = {"kernel": _two(size), "stride": _two(stride or size), "padding": _two(padding), **modes}
+            self._text = f"{size}" + _options(("stride", stride or size, size), ("padding", padding, 0), *((name, True, False) for name in modes))
 
     def forward(self, x):
         return super().forward(x) if self._window is None else _op[self._kind](x, **self._window)
@@ -89,8 +90,11 @@ class MaxPool2d(_Pool2d):
 
 class AvgPool2d(_Pool2d):
     """The mean of each window; size, stride, padding: numbers, or (rows, columns). stride: size unless it says otherwise. ceil_mode: sizes
-    are rounded up."""
+    are rounded up. count_include_pad: padding counts as zeros, else as absent."""
     _kind = "avg_pool2d"
+
+    def __init__(self, size, stride=None, padding=0, ceil_mode=False, count_include_pad=False):
+        super().__init__(size, stride, padding, ceil_mode, count_include_pad=count_include_pad and any(_two(padding)))
 
 
 class MaxPool1d(_Pool):

@@ -145,10 +145,11 @@ def max_pool2d(x, kernel, stride=None, padding=0, ceil_mode=False):
                              ceil_mode=ceil_mode)
 
 
-def avg_pool2d(x, kernel, stride=None, padding=0, ceil_mode=False):
-    """The mean of each window; stride: kernel unless it says otherwise; ceil_mode: sizes are rounded up."""
+def avg_pool2d(x, kernel, stride=None, padding=0, ceil_mode=False, count_include_pad=False):
+    """The mean of each window; stride: kernel unless it says otherwise; ceil_mode: sizes are rounded up; count_include_pad: padding counts as
+    zeros, else as absent."""
     return _op["avg_pool2d"](x, kernel=kernel, stride=kernel if stride is None else stride, padding=padding,
-                             ceil_mode=ceil_mode)
+                             ceil_mode=ceil_mode, count_include_pad=count_include_pad)
 
 
 def batch_norm(x, gamma, beta, mean, variance, training=False, momentum=0.1, eps=1e-5):

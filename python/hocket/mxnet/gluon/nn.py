@@ -423,8 +423,11 @@ class MaxPool2D(_Layer):
         self._begin(pool_size, strides, padding)
 
 
-class AvgPool2D(MaxPool2D):
+class AvgPool2D(_Layer):
     _make = staticmethod(_nn.AvgPool2d)
+
+    def __init__(self, pool_size=2, strides=None, padding=0, ceil_mode=False, count_include_pad=True):
+        self._begin(pool_size, strides, padding, ceil_mode, count_include_pad)
 
 
 class GlobalAvgPool2D(_Layer):

@@ -78,8 +78,8 @@ class MaxPool2d(_MaxPool2d):
 
 
 class AvgPool2d(_AvgPool2d):
-    def __init__(self, kernel_size, stride=None, padding=0, *, ceil_mode=False):
-        super().__init__(kernel_size, stride, padding, ceil_mode)
+    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+        super().__init__(kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
 class AdaptiveAvgPool2d(_Adaptive):

@@ -28,8 +28,8 @@ def max_pool2d(input, kernel_size, stride=None, padding=0, *, ceil_mode=False):
     return _functional.max_pool2d(input, kernel_size, stride, padding, ceil_mode)
 
 
-def avg_pool2d(input, kernel_size, stride=None, padding=0, *, ceil_mode=False):
-    return _functional.avg_pool2d(input, kernel_size, stride, padding, ceil_mode)
+def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+    return _functional.avg_pool2d(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
 def softmax(input, dim=-1):
