@@ -25,6 +25,7 @@ train: ## install what is missing, build, and train LeNet on Fashion-MNIST (ARGS
 
 test: ## install what is missing, build, and run all tests
 	@scripts/install-deps build data test python
+	@scripts/install-pypi
 	cmake --preset release -DHOCKET_WERROR=$(WERROR)
 	cmake --build --preset release
 	@scripts/run-tests build/release

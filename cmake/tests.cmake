@@ -158,6 +158,10 @@ endif()
 
 # Beside NumPy the program looks at another package, if some Python has it.
 hocket_test(program.python_files.safetensors program program_python_files safetensors)
+set(HOCKET_PYPI "${PROJECT_SOURCE_DIR}/build/pypi/bin/python") # what scripts/install-pypi made
+if(EXISTS "${HOCKET_PYPI}")
+  set_property(TEST program.python_files.safetensors APPEND PROPERTY ENVIRONMENT "HOCKET_TEST_PYTHON=${HOCKET_PYPI}")
+endif()
 
 # Against PyTorch, if some Python has it.
 if(TARGET bench_networks AND NOT HOCKET_SANITIZE)

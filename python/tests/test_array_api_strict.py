@@ -1,5 +1,5 @@
 """Against array-api-strict, a reference of the standard over NumPy: signatures, dtypes, shapes, values, special ones among them. Skipped
-where it is missing: Debian has none. The test other_versions gets it from PyPI."""
+where it is missing: Debian has none, scripts/install-pypi gets it."""
 
 import inspect
 import itertools
