@@ -1276,7 +1276,7 @@ typedef struct hk_matrix_power_arguments {
 HK_API hk_array *hk_matrix_power(hk_array *x, int64_t n);
 
 /* Norms of matrices, which lie along the last two axes: Frobenius, nuclear, 1, 2, infinite, or
- * the smallest in place of the largest. Not on GPUs yet. */
+ * the smallest in place of the largest. Of complex matrices they are real. Not on GPUs yet. */
 typedef struct hk_matrix_norm_options {
     int64_t ord; /* an hk_norm_order (default: HK_NORM_FRO) */
     bool keepdims; /* keep the two axes, with size 1 (default: false) */
@@ -1284,7 +1284,7 @@ typedef struct hk_matrix_norm_options {
 HK_API hk_array *hk_matrix_norm(hk_array *x, const hk_matrix_norm_options *options);
 
 /* (sum of |x| ** ord over axes) ** (1 / ord). The p-norm of vectors along axes. Where the norm
- * is 0 its gradient is 0. Not on GPUs yet. */
+ * is 0 its gradient is 0. Of complex vectors it is real. Not on GPUs yet. */
 typedef struct hk_vector_norm_arguments {
     double ord; /* p: 2, 1, INFINITY, -INFINITY, 0 for how many are not 0, or any other */
     hk_dims axes; /* axes to reduce; without one, such as (hk_dims){0}: all */

@@ -2969,7 +2969,7 @@ inline array matrix_power(const array &x, int64_t n, hk_source at = here()) noex
 }
 
 /* Norms of matrices, which lie along the last two axes: Frobenius, nuclear, 1, 2, infinite, or
- * the smallest in place of the largest. Not on GPUs yet. */
+ * the smallest in place of the largest. Of complex matrices they are real. Not on GPUs yet. */
 struct matrix_norm_options {
     HKI_OPTION(matrix_norm_options, int64_t, ord)
     HKI_OPTION(matrix_norm_options, bool, keepdims)
@@ -2989,7 +2989,7 @@ inline array matrix_norm(const array &x, const matrix_norm_options &options = {}
 }
 
 /* (sum of |x| ** ord over axes) ** (1 / ord). The p-norm of vectors along axes. Where the norm
- * is 0 its gradient is 0. Not on GPUs yet. */
+ * is 0 its gradient is 0. Of complex vectors it is real. Not on GPUs yet. */
 inline array vector_norm(const array &x, double ord, const hk::shape &axes, bool keepdims,
                          hk_source at = here()) noexcept
 {

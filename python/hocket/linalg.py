@@ -66,8 +66,6 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro"):
     """Norms of matrices: "fro", "nuc", 1, 2, inf and their opposites."""
     if ord not in _NORMS:
         raise ValueError(f"ord is {ord!r}, but may be one of {_NORMS}")
-    if x.dtype.name.startswith("complex") and ord not in ("nuc", 2, -2):
-        x = _op["abs"](x)
     return _op["matrix_norm"](x, _NORMS.index(ord), keepdims)
 
 
@@ -128,6 +126,5 @@ def trace(x, /, *, offset=0, dtype=None):
 
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     """The ord-norm of vectors along axes, or of all elements."""
-    x = _op["abs"](x) if x.dtype.name.startswith("complex") else x
     axes = tuple(range(x.ndim)) if axis is None else _axes_of(axis, x.ndim)
     return _op["vector_norm"](x, float(ord), axes, keepdims)

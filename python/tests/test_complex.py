@@ -172,7 +172,8 @@ def test_sums(dtype):
     close(hk.cumulative_prod(x, axis=2), np.cumprod(a, axis=2))
     close(hk.sum(hk.asarray([True, False]), dtype=getattr(hk, dtype)), np.sum([True, False], dtype=dtype))
     close(hk.diff(x, axis=1), np.diff(a, axis=1))
-    close(hk.linalg.vector_norm(x), np.linalg.norm(a.ravel()))
+    for ord in (0, 1, 2, 3, np.inf, -np.inf):
+        close(hk.linalg.vector_norm(x, ord=ord), np.linalg.norm(a.ravel(), ord=ord).real)
     close(hk.linalg.trace(x), np.trace(a, axis1=1, axis2=2))
     assert hk.allclose(x, x + 1e-9) and not hk.allclose(x, x + 1)
 
@@ -194,7 +195,7 @@ def test_equations():
     a, b = draw(2, 3, 3), draw(3, 2)
     close(hk.linalg.inv(hk.asarray(a)), np.linalg.inv(a), 1e-10)
     close(hk.linalg.solve(hk.asarray(a), hk.asarray(b)), np.linalg.solve(a, b[None].repeat(2, axis=0)), 1e-10)
-    for ord in ("fro", 1, -np.inf):
+    for ord in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf):
         close(hk.linalg.matrix_norm(hk.asarray(a[0]), ord=ord), np.linalg.norm(a[0], ord=ord))
     close(hk.linalg.cross(hk.asarray(a), hk.asarray(a[:, ::-1])), np.cross(a, a[:, ::-1]))
     close(hk.linalg.matrix_power(hk.asarray(a), -3), np.linalg.matrix_power(a, -3), 1e-9)

@@ -13,6 +13,12 @@ static hk_array *absolute(hk_array *x)
     return hki_op_call1(&hki_op_abs, x, NULL);
 }
 
+/* Norms of complex numbers are those of their absolute values, but by singular values. */
+static hk_array *real_values(hk_array *x)
+{
+    return hki_dtype_is_complex(x->dtype) ? absolute(x) : x;
+}
+
 /* ---- vector_norm ------------------------------------------------------------------------------------------ */
 
 #define VECTOR_NORM_ARGUMENTS(F, op)                                                               \
@@ -39,7 +45,7 @@ static bool vector_norm_infer(hki_call *call)
     if (!hki_reduce_mask(call, &reduced, x->shape.ndim, &mask))
         return false;
     call->out_shape[0] = hki_reduce_shape(&x->shape, mask, options->keepdims);
-    call->out_dtype[0] = x->dtype;
+    call->out_dtype[0] = hki_dtype_of_parts(x->dtype);
     return x->size > 0 || !isinf(options->ord) ||
            (hki_dims_size(&call->out_shape[0], &size) && size == 0) ||
            hki_call_refuse(call, HK_INVALID_ARGUMENT,
@@ -79,7 +85,7 @@ static hk_array *vector_norm_compose(const hki_call *call)
 {
     const double p = ((const hki_vector_norm_options *)call->options)->ord;
     const hki_sum_options axes = over(call);
-    hk_array *x = call->arrays[0];
+    hk_array *x = real_values(call->arrays[0]);
     if (p == 2)
         return hki_op_call1(&hki_op_norm, x, &axes);
     if (p == 1)
@@ -152,9 +158,10 @@ const hk_op hki_op_vector_norm = {
     HKI_OP_PARAMS(vector_norm),
     HKI_OP_SAMPLES(vector_norm_samples),
     .signature = "x",
-    .doc = "The p-norm of vectors along axes. Where the norm is 0 its gradient is 0.",
+    .doc = "The p-norm of vectors along axes. Where the norm is 0 its gradient is 0. Of complex "
+           "vectors it is real.",
     .formula = "(sum of |x| ** ord over axes) ** (1 / ord)",
-    .dtypes = HKI_FLOATS,
+    .dtypes = HKI_INEXACT,
     .host_only = true,
     .infer = vector_norm_infer,
     .compose = vector_norm_compose,
@@ -212,6 +219,7 @@ static bool matrix_norm_infer(hki_call *call)
     const hki_stack stack = hki_stack_of(out->ndim, out->dims);
     if (!check_any(call, &stack))
         return false;
+    call->out_dtype[0] = hki_dtype_of_parts(call->inputs[0]->dtype);
     if (keeps_axes(call))
         out->dims[out->ndim - 2] = out->dims[out->ndim - 1] = 1;
     else
@@ -240,7 +248,7 @@ static hk_array *norm_of_order(hk_array *x, hk_norm_order order)
     const hk_op *extremum = smallest ? &hki_op_min : &hki_op_max;
     switch (order) {
     case HK_NORM_FRO:
-        return hki_op_call1(&hki_op_norm, x, &both);
+        return hki_op_call1(&hki_op_norm, real_values(x), &both);
     case HK_NORM_NUC:
         return norm_of_values(x, &hki_op_sum);
     case HK_NORM_2:
@@ -332,8 +340,8 @@ const hk_op hki_op_matrix_norm = {
     HKI_OP_SAMPLES(matrix_norm_samples),
     .signature = "x",
     .doc = "Norms of matrices, which lie along the last two axes: Frobenius, nuclear, 1, 2, "
-           "infinite, or the smallest in place of the largest.",
-    .dtypes = HKI_FLOATS,
+           "infinite, or the smallest in place of the largest. Of complex matrices they are real.",
+    .dtypes = HKI_INEXACT,
     .host_only = true,
     .infer = matrix_norm_infer,
     .compose = matrix_norm_compose,
