@@ -1,32 +1,19 @@
 """Functions, their gradients and the gradients of these against PyTorch, where some is installed: random shapes and views, from one seed."""
 
-import os
-import random
-
 import numpy as np
 import pytest
+from test_cross_check import CASES, Case as Draws
 
 import hocket as hk
 
 torch = pytest.importorskip("torch")
 F, T = hk.nn.functional, torch.nn.functional
-CASES = int(os.environ.get("HOCKET_CROSS_CHECK_CASES", "10000"))
 SHAPES = [(), (1,), (5,), (3, 4), (1, 4), (3, 1), (2, 3, 4), (2, 1, 3, 2), (17,), (4, 9)]
 RTOL = {"float32": 2e-5, "float64": 1e-9}  # the ones that PyTorch composes of several roundings, too
 
 
-class Case:
+class Case(Draws):
     """Draws what a call is given; the same for both."""
-
-    def __init__(self, seed):
-        self.random = random.Random(seed)
-        self.numpy = np.random.RandomState(seed % 2**32)
-        self.drawn = []
-
-    def pick(self, choices):
-        found = self.random.choice(choices)
-        self.drawn.append(found)
-        return found
 
     def int(self, low, high):
         self.drawn.append(self.random.randint(low, high))
@@ -46,16 +33,6 @@ class Case:
 
     def shape(self, least=0):
         return self.pick([s for s in SHAPES if len(s) >= least])
-
-    def axis(self, shape):
-        return self.int(-len(shape), len(shape) - 1)
-
-    def axes(self, shape):
-        """None, one or some."""
-        kind = self.pick(["all", "one", "some"])
-        if kind == "all" or not shape:
-            return None
-        return self.axis(shape) if kind == "one" else tuple(sorted(self.random.sample(range(len(shape)), self.int(1, len(shape)))))
 
 
 # ---- what is compared
@@ -186,7 +163,7 @@ def choices(case):
 def reductions(case):
     name = case.pick("sum mean max min prod var std logsumexp vector_norm".split())
     shape = case.shape(1)
-    axis, keepdims = case.axes(shape), case.pick([True, False])
+    axis, keepdims = case.axes(len(shape)), case.pick([True, False])
     axes = tuple(range(len(shape))) if axis is None else axis
     x = case.values(shape, 0.5, 1.5) if name == "prod" else case.values(shape)
     if name in ("var", "std"):
@@ -197,7 +174,7 @@ def reductions(case):
         return check(case, lambda x: getattr(hk, name)(x, axis=axis, correction=correction, keepdims=keepdims),
                      lambda x: getattr(torch, name)(x, axes, unbiased=bool(correction), keepdim=keepdims), x)
     if name == "prod":
-        axis = case.axis(shape)
+        axis = case.axis(len(shape))
         return check(case, lambda x: hk.prod(x, axis=axis, keepdims=keepdims), lambda x: torch.prod(x, axis, keepdim=keepdims), x)
     if name == "vector_norm":
         order = case.pick([1, 2, 3, np.inf])
@@ -210,7 +187,7 @@ def reductions(case):
 def lines(case):
     name = case.pick("cumsum cumprod softmax log_softmax sort topk diff flip roll".split())
     shape = case.shape(1)
-    axis, x = case.axis(shape), case.values(shape, 0.5, 1.5)
+    axis, x = case.axis(len(shape)), case.values(shape, 0.5, 1.5)
     if name == "topk":
         k = case.int(1, shape[axis])
         return check(case, lambda x: hk.topk(x, k, axis=axis)[0], lambda x: torch.topk(x, k, axis)[0], x)
@@ -232,7 +209,7 @@ def places(case):
     """What is taken from places that are asked for, some of them twice."""
     name = case.pick("take take_along_axis embedding index mask".split())
     shape = case.shape(1)
-    axis, x = case.axis(shape), case.values(shape)
+    axis, x = case.axis(len(shape)), case.values(shape)
     if name == "mask":
         mask = case.numpy.rand(*shape) < 0.5
         return check(case, lambda x: x[hk.asarray(mask)], lambda x: x[torch.from_numpy(np.asarray(mask))], x)
@@ -254,7 +231,7 @@ def places(case):
 def manipulation(case):
     name = case.pick("concat stack permute reshape expand pad tile slice broadcast repeat tril triu".split())
     shape = case.shape(2 if name in ("tril", "triu") else 1)
-    axis, x = case.axis(shape), case.values(shape)
+    axis, x = case.axis(len(shape)), case.values(shape)
     if name in ("concat", "stack"):
         y = case.values(shape)
         return check(case, lambda x, y: getattr(hk, name)([x, y, x], axis=axis), lambda x, y: getattr(torch, name)([x, y, x], axis), x, y)
