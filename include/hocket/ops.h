@@ -495,7 +495,7 @@ HK_API hk_array *hk_pin(hk_array *x);
 /* An array of one number. */
 typedef struct hk_full_arguments {
     hk_dims shape; /* shape of the result */
-    double value; /* what every element is */
+    double value; /* what every element is; of integers beyond 2^53 hk_scalar is exact */
     hk_dtype dtype; /* dtype of the result */
 } hk_full_arguments;
 HK_API hk_array *hk_full(hk_dims shape, double value, hk_dtype dtype, hk_device device);
@@ -552,7 +552,7 @@ HK_API hk_array *hk_eye(int64_t rows, int64_t columns, int64_t offset, hk_dtype 
 /* One number, of x's shape and dtype, on its device. No gradient: it does not depend on the
  * values of x. */
 typedef struct hk_full_like_arguments {
-    double value; /* what every element is */
+    double value; /* what every element is; of integers beyond 2^53 hk_scalar is exact */
 } hk_full_like_arguments;
 HK_API hk_array *hk_full_like(hk_array *x, double value);
 

@@ -179,7 +179,8 @@ const hk_op hki_op_linspace = {
 
 /* ---- like another one --------------------------------------------------------------------------------------- */
 
-#define FULL_LIKE_ARGUMENTS(F, op) F(op, F64, value, "", "what every element is")
+#define FULL_LIKE_ARGUMENTS(F, op)                                                                 \
+    F(op, F64, value, "", "what every element is; of integers beyond 2^53 hk_scalar is exact")
 HKI_ARGUMENTS(full_like, FULL_LIKE_ARGUMENTS)
 
 static bool full_like_infer(hki_call *call)

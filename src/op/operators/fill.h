@@ -6,7 +6,7 @@
 
 #define HKI_FULL_ARGUMENTS(F, op)                                                                  \
     F(op, DIMS, shape, "", "shape of the result")                                                  \
-    F(op, F64, value, "", "what every element is")                                                 \
+    F(op, F64, value, "", "what every element is; of integers beyond 2^53 hk_scalar is exact")     \
     F(op, DTYPE, dtype, "", "dtype of the result")
 HKI_OPTIONS_STRUCT(full, HKI_FULL_ARGUMENTS)
 
