@@ -144,3 +144,121 @@ def test_arrays_lists_and_dicts_in_files_of_any_name(tmp_path):
     torch.save(net.state_dict(), path)
     other.load_state_dict(torch.load(path))
     assert other.eval()(torch.ones(2, 3)).tolist() == y.tolist()
+
+
+def test_writes_in_place_keep_the_object_and_are_recorded():
+    x = torch.tensor([1.0, -2, 3])
+    view, same = x[1:], x
+    assert x.mul_(2).add_(torch.ones(3)).sub_(0.5).div_(0.5).clamp_(-4, 10) is same
+    assert x.tolist() == [5, -4, 10] and view.tolist() == [-4, 10]
+    p = torch.tensor([1.0, 2], requires_grad=True)
+    y = p * 3
+    z = y + 0
+    z.mul_(y).add_(1)
+    assert z.tolist() == [10, 37]
+    z.sum().backward()
+    assert p.grad.tolist() == [18, 36]  # 9 p² + 1
+    with pytest.raises(RuntimeError, match="sub_: a parameter's own elements .* torch.no_grad"):
+        p.sub_(1)
+    with torch.no_grad():
+        p.sub_(0.1 * p.grad)
+    p.data.add_(1)
+    assert np.allclose(p.tolist(), [0.2, -0.6], atol=1e-6) and p.requires_grad
+
+
+def test_functions_that_detection_and_pretraining_use():
+    x = torch.tensor([[3.0, 1], [3, 2]])
+    assert x.clamp(min=2).tolist() == [[3, 2], [3, 2]] and x.clamp(max=1.5).tolist() == [[1.5, 1], [1.5, 1.5]]
+    assert x.sub(1).div(2).tolist() == [[1, 0], [1, 0.5]]
+    assert x.unique().tolist() == [1, 2, 3]
+    values, counts = torch.unique(x, return_counts=True)
+    assert values.tolist() == [1, 2, 3] and counts.tolist() == [1, 1, 2]
+    assert x.unique(return_inverse=True)[1].tolist() == [[2, 0], [2, 1]]
+    assert torch.flatten(torch.ones(2, 3, 4), start_dim=1).shape == (2, 12) and torch.flatten(torch.ones(2, 3)).shape == (6,)
+
+
+@pytest.mark.parametrize("reduction, joined", [("none", np.asarray), ("mean", np.mean), ("sum", np.sum)])
+def test_binary_cross_entropy(reduction, joined):
+    x, y, w = np.array([[0.5, -2], [3, 0]], "float32"), np.array([[1, 0], [0, 1]], "float32"), np.array([[1, 2], [3, 0]], "float32")
+    p = 1 / (1 + np.exp(-x))
+    losses = -y * np.log(p) - (1 - y) * np.log(1 - p)
+    logits, targets = torch.tensor(x), torch.tensor(y)
+    for weight in (None, w):
+        wanted = joined(losses if weight is None else losses * weight)
+        weight = weight if weight is None else torch.tensor(weight)
+        assert np.allclose(F.binary_cross_entropy_with_logits(logits, targets, weight=weight, reduction=reduction).numpy(), wanted, 1e-5)
+        assert np.allclose(nn.BCEWithLogitsLoss(weight, reduction)(logits, targets).numpy(), wanted, 1e-5)
+        assert np.allclose(nn.BCELoss(weight, reduction)(torch.tensor(p), targets).numpy(), wanted, 1e-5)
+
+
+def test_epochs_of_a_loader_may_be_under_way_together():
+    """A loss over all batches is computed within an epoch, as the book's chapter on optimisation does."""
+    Set, Loader = torch.utils.data.TensorDataset, torch.utils.data.DataLoader
+    loader = Loader(Set(torch.arange(40), torch.arange(40) * 2), batch_size=10, shuffle=True)
+    seen = []
+    for x, y in loader:
+        seen += x.tolist()
+        assert sorted(sum((batch[0].tolist() for batch in loader), [])) == list(range(40))
+        assert y.tolist() == (x * 2).tolist()
+    assert sorted(seen) == list(range(40)) and len(loader) == 4
+    first = [next(iter(loader))[0].tolist() for _ in range(3)]
+    assert first[0] != first[1] != first[2] != first[0]
+
+
+def test_a_loader_joins_samples_as_it_is_told():
+    class Words(torch.utils.data.Dataset):
+        def __len__(self):
+            return 5
+
+        def __getitem__(self, i):
+            return "ab"[i % 2] * i, i
+
+    loader = torch.utils.data.DataLoader(Words(), 2, collate_fn=lambda samples: ([word for word, _ in samples], len(samples)))
+    assert list(loader) == [(["", "b"], 2), (["aa", "bbb"], 2), (["aaaa"], 1)]
+    sums = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.arange(4)), 2, collate_fn=lambda rows: sum(x for x, in rows))
+    assert [int(x) for x in sums] == [1, 5]
+
+
+def test_modules_of_several_arguments_are_split_over_devices():
+    devices = [torch.device("cuda:0"), torch.device("cuda:0")]
+
+    class Pairs(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.ones(1))
+
+        def forward(self, pair, scale, nothing=None):
+            assert nothing is None
+            return [pair[0] * self.w, (pair[1] * scale, None)]
+
+    net = nn.DataParallel(Pairs(), device_ids=devices)
+    a, b, scale = torch.arange(6).float(), torch.ones(6, 2), torch.arange(6).float().reshape(6, 1)
+    one, (other, none) = net([a, b], scale, None)
+    assert one.tolist() == a.tolist() and other.tolist() == (b * scale).tolist() and none is None
+    assert [part[1] for part in nn.parallel.scatter((a, "text"), devices)] == ["text", "text"]
+
+
+def test_images_of_files(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    from hocket import torchvision
+    pixels = np.arange(2 * 3 * 3, dtype="uint8").reshape(2, 3, 3) * 5
+    image.fromarray(pixels).save(tmp_path / "three.png")
+    image.fromarray(pixels[:, :, 0]).save(tmp_path / "grey.png")
+    x = torchvision.io.read_image(tmp_path / "three.png")
+    assert x.dtype == torch.uint8 and x.tolist() == pixels.transpose(2, 0, 1).tolist()
+    assert torchvision.io.read_image(str(tmp_path / "grey.png")).shape == (1, 2, 3)
+    assert torchvision.io.read_image(tmp_path / "grey.png", torchvision.io.image.ImageReadMode.RGB).shape == (3, 2, 3)
+
+
+def test_cut_and_normalised_images():
+    from hocket.torchvision import transforms
+    x = torch.arange(2 * 4 * 5).reshape(2, 4, 5).float()
+    for _ in range(20):
+        top, left, height, width = transforms.RandomCrop.get_params(x, (3, 2))
+        assert 0 <= top <= 1 and 0 <= left <= 3 and (height, width) == (3, 2)
+        part = transforms.functional.crop(x, top, left, height, width)
+        assert part.tolist() == x.numpy()[:, top:top + 3, left:left + 2].tolist()
+    with pytest.raises(ValueError, match=r"output_size is \(5, 2\), more than the image's \(4, 5\)"):
+        transforms.RandomCrop.get_params(x, (5, 2))
+    y = transforms.Normalize([1, 20], [2, 10])(x)
+    assert np.allclose(y.numpy(), (x.numpy() - [[[1]], [[20]]]) / [[[2]], [[10]]])

@@ -52,6 +52,20 @@ class ToTensor(Compose):
         return []
 
 
+class Normalize(Compose):
+    """(x - mean) / std of each channel; called, of an image (…, channels, height, width)."""
+
+    def __init__(self, mean, std):
+        self.mean, self.std = ([value] if isinstance(value, (int, float)) else list(value) for value in (mean, std))
+
+    def steps(self):
+        return [_data.Normalize(self.mean, self.std)]
+
+    def __call__(self, image):
+        mean, std = (_core._convert(value, image.dtype, image.device).reshape(-1, 1, 1) for value in (self.mean, self.std))
+        return (image - mean) / std
+
+
 class FashionMNIST(Dataset):
     """Where hocket.data finds it: neither root nor download is looked at."""
 
@@ -94,8 +108,8 @@ def joined(samples):
 class _Plain:
     """Batches of a data set of one's own, made as they are asked for."""
 
-    def __init__(self, dataset, batch, shuffle, drop_last):
-        self.dataset, self.batch, self.shuffle, self.drop_last = dataset, batch, shuffle, drop_last
+    def __init__(self, dataset, batch, shuffle, drop_last, collate):
+        self.dataset, self.batch, self.shuffle, self.drop_last, self.collate = dataset, batch, shuffle, drop_last, collate
 
     def __len__(self):
         return (len(self.dataset) + (0 if self.drop_last else self.batch - 1)) // self.batch
@@ -103,21 +117,39 @@ class _Plain:
     def __iter__(self):
         count = len(self.dataset)
         order = _random.permutation(count).tolist() if self.shuffle else range(count)
-        return (joined([self.dataset[i] for i in order[at * self.batch:(at + 1) * self.batch]]) for at in range(len(self)))
+        return (self.collate([self.dataset[i] for i in order[at * self.batch:(at + 1) * self.batch]]) for at in range(len(self)))
 
 
 class DataLoader:
-    """Batches of a data set, prepared ahead where it is one of arrays or of Hocket's. num_workers is not needed."""
+    """Batches of a data set, prepared ahead where it is one of arrays or of Hocket's. num_workers is not needed.
 
-    def __init__(self, dataset, batch_size=1, shuffle=False, drop_last=False, num_workers=0, last_batch="keep", seed=0):
+    collate_fn makes a batch of a list of samples, in place of what joins them along a first axis.
+    Each iteration is an epoch of its own, with another order where they are shuffled; several may be under way. epoch: the number of the
+    next one; the same number and seed give the same order.
+    """
+
+    def __init__(self, dataset, batch_size=1, shuffle=False, drop_last=False, num_workers=0, last_batch="keep", seed=0,
+                 collate_fn=None, batchify_fn=None):
         self.dataset, self.batch_size = dataset, batch_size
         drop_last = drop_last or last_batch == "discard"
-        source = dataset.tensors if isinstance(dataset, Arrays) else getattr(dataset, "hocket_set", dataset)
-        self._loader = (_data.Loader(source, batch_size, shuffle=shuffle, drop_last=drop_last, seed=seed)
-                        if isinstance(source, (tuple, _data.DataSet)) else _Plain(dataset, batch_size, shuffle, drop_last))
+        source = _data.arrays(*dataset.tensors) if isinstance(dataset, Arrays) else getattr(dataset, "hocket_set", dataset)
+        collate, prepared = collate_fn or batchify_fn, isinstance(source, _data.DataSet)
+        self._plain = None if prepared and not collate else _Plain(dataset, batch_size, shuffle, drop_last, collate or joined)
+        self._new = lambda: _data.Loader(source, batch_size, shuffle=shuffle, drop_last=drop_last, seed=seed)
+        self._idle = [] if self._plain else [self._new()]
+        self._length = len(self._plain or self._idle[0])
+        self.epoch = 0
 
     def __len__(self):
-        return len(self._loader)
+        return self._length
 
     def __iter__(self):
-        return (list(batch) for batch in self._loader)
+        return iter(self._plain) if self._plain else self._batches()
+
+    def _batches(self):
+        loader = self._idle.pop() if self._idle else self._new()
+        loader.epoch, self.epoch = self.epoch, self.epoch + 1
+        try:
+            yield from map(list, loader)
+        finally:
+            self._idle.append(loader)

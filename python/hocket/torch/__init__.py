@@ -177,6 +177,10 @@ def squeeze(x, dim=None):
     return x.squeeze(dim)
 
 
+def flatten(x, start_dim=0, end_dim=-1):
+    return x.flatten(start_dim, end_dim)
+
+
 def permute(x, dims):
     return x.permute(dims)
 
@@ -275,6 +279,10 @@ def sort(x, dim=-1, descending=False):
 
 def topk(x, k, dim=-1):
     return _reductions.topk(x, k, dim)
+
+
+def unique(x, return_inverse=False, return_counts=False):
+    return x.unique(return_inverse, return_counts)
 
 
 def softmax(x, dim):

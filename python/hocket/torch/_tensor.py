@@ -5,8 +5,9 @@ size is a number that can be called, as PyTorch's size() is.
 
 import math as _math
 
-from .. import _core, _manipulation, random as _random
+from .. import _core, _manipulation, _reductions, random as _random
 from .._creation import arange as _arange
+from .._elementwise import clip as _clip
 from .._grad import pause as _pause
 from .._dialects.devices import device_of
 
@@ -87,11 +88,15 @@ def _written(x, key, value):
     return _op["scatter"](x.reshape(-1), places.reshape(-1), value.reshape(-1), 0).reshape(x.shape)
 
 
+def _is_followed(x, value):
+    """Whether gradients are to go through a write of value into x."""
+    return _core.is_recording() and (x._wants_grad() and not x._has_grad() or isinstance(value, Array) and value._wants_grad())
+
+
 @_method
 def __setitem__(self, key, value):
     """While a thread records, what is written is recorded: the object becomes another array, of which only it itself tells."""
-    followed = self._wants_grad() and not self._has_grad() or isinstance(value, Array) and value._wants_grad()
-    if followed and _core.is_recording():
+    if _is_followed(self, value):
         self._become(_written(self, key, value))
     else:
         _set_item(self, key, value)
@@ -338,6 +343,21 @@ def add(self, other):
 
 
 @_method
+def sub(self, other):
+    return self - other
+
+
+@_method
+def div(self, other):
+    return self / other
+
+
+@_method
+def clamp(self, min=None, max=None):
+    return _clip(self, min, max)
+
+
+@_method
 def eq(self, other):
     return self == other
 
@@ -345,3 +365,31 @@ def eq(self, other):
 @_method
 def softmax(self, dim):
     return _op["softmax"](self, dim)
+
+
+@_method
+def unique(self, return_inverse=False, return_counts=False):
+    """Different elements in rising order; which of them each element is, and how often they come, where asked for."""
+    found = _reductions.unique_all(self)
+    wanted = (found.values,) + (found.inverse_indices,) * return_inverse + (found.counts,) * return_counts
+    return wanted if len(wanted) > 1 else found.values
+
+
+# ---- in place -------------------------------------------------------------------------------------------------------------
+
+
+def _in_place(name):
+    plain = getattr(Array, name)
+
+    def method(self, *args, **options):
+        if self._has_grad() and _core.is_recording():
+            raise RuntimeError(f"{name}_: a parameter's own elements are not written while the thread records; torch.no_grad() pauses it")
+        value = plain(self, *args, **options)
+        return self._become(value) if _is_followed(self, value) else _becomes(self, value)
+
+    method.__doc__ = f"{name}, written into this array"
+    setattr(Array, name + "_", method)
+
+
+for _name in "add sub mul div pow clamp abs exp sqrt relu sigmoid tanh".split():
+    _in_place(_name)

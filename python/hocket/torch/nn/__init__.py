@@ -142,3 +142,17 @@ class MSELoss(CrossEntropyLoss):
 class L1Loss(CrossEntropyLoss):
     def forward(self, input, target):
         return functional.l1_loss(input, target, self.reduction)
+
+
+class BCELoss(Module):
+    def __init__(self, weight=None, reduction="mean"):
+        super().__init__()
+        self.reduction, self._weight = reduction, weight
+
+    def forward(self, input, target):
+        return functional.binary_cross_entropy(input, target, self._weight, self.reduction)
+
+
+class BCEWithLogitsLoss(BCELoss):
+    def forward(self, input, target):
+        return functional.binary_cross_entropy_with_logits(input, target, self._weight, self.reduction)

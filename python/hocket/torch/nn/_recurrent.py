@@ -37,6 +37,9 @@ class _Recurrent(Module):
     def _flat_weights_names(self):
         return list(self._parameters)
 
+    def flatten_parameters(self):
+        """Does nothing: how parameters lie in memory is the library's business."""
+
     def _begin(self, state):
         return state
 

@@ -20,6 +20,23 @@ def l1_loss(input, target, reduction="mean"):
     return _functional.l1_loss(input, target, reduction)
 
 
+def _weighted(loss, input, target, weight, reduction):
+    if weight is None:
+        return loss(input, target, reduction)
+    losses = loss(input, target, "none") * weight
+    return losses if reduction == "none" else _op[reduction](losses)
+
+
+def binary_cross_entropy(input, target, weight=None, reduction="mean"):
+    """Of probabilities; weight is of each element."""
+    return _weighted(_functional.binary_cross_entropy, input, target, weight, reduction)
+
+
+def binary_cross_entropy_with_logits(input, target, weight=None, reduction="mean"):
+    """Of logits; weight is of each element."""
+    return _weighted(_functional.binary_cross_entropy_with_logits, input, target, weight, reduction)
+
+
 def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     return _op["conv2d"](input, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
 

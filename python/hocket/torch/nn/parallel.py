@@ -14,11 +14,30 @@ _waiting = _weakref.WeakSet()  # modules whose replicas have computed something 
 
 
 def scatter(inputs, target_gpus):
-    """Slices of the first axis of an array, or of each of a tuple, one on each device."""
+    """One slice of the first axis for each device: of an array, or of each in a list or tuple; what is none goes to all of them."""
     devices = [device_of(device) for device in target_gpus]
     if isinstance(inputs, (tuple, list)):
-        return tuple(zip(*(scatter(x, devices) for x in inputs)))
-    return tuple(_split(inputs, devices))
+        return tuple(type(inputs)(parts) for parts in zip(*(scatter(x, devices) for x in inputs)))
+    return tuple(_split(inputs, devices)) if isinstance(inputs, _core.Array) else (inputs,) * len(devices)
+
+
+def _rows(inputs):
+    """How many rows the first array among a device's inputs has."""
+    for x in inputs:
+        if isinstance(x, _core.Array):
+            return x.shape[0]
+        if isinstance(x, (tuple, list)):
+            return _rows(x)
+    return 1
+
+
+def _gathered(results, device):
+    """What the devices gave, on one device, with the structure that each gave."""
+    if isinstance(results[0], (tuple, list)):
+        return type(results[0])(_gathered(parts, device) for parts in zip(*results))
+    if results[0] is None:
+        return None
+    return _op["concat"]([y if y.device == device else _op["to_device"](y, device=device) for y in results], 0)
 
 
 class DataParallel(Module):
@@ -30,14 +49,13 @@ class DataParallel(Module):
         self.module = module.to(self.device_ids[0])
         self._held = _Replicas()
 
-    def forward(self, x):
+    def forward(self, *inputs):
         replicas = self._held.of(self.module, self.device_ids)
-        parts = [part for part in _split(x, self.device_ids) if part.shape[0] > 0]
-        results = [module(part) for module, part in zip(replicas, parts)]
+        parts = [part for part in scatter(inputs, self.device_ids) if _rows(part) > 0]
+        results = [module(*part) for module, part in zip(replicas, parts)]
         if _core.is_recording():
             _waiting.add(self)
-        first = self.device_ids[0]
-        return _op["concat"]([y if y.device == first else _op["to_device"](y, device=first) for y in results], 0)
+        return _gathered(results, self.device_ids[0])
 
     def _sum_gradients(self):
         own = self.module.parameters()
