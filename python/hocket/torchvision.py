@@ -2,9 +2,8 @@
 
 import types as _types
 
-from . import _core, random as _random
-from ._arrays import asarray as _asarray
-from ._dialects import data as _data
+from . import _core
+from ._dialects import data as _data, images as _images
 
 
 class _Mode:
@@ -13,22 +12,15 @@ class _Mode:
 
 
 def _read_image(path, mode=_Mode.UNCHANGED):
-    """The image of a file, uint8 (channels, height, width). It is read by Pillow, as the book's own code reads images."""
-    from PIL import Image
-    with Image.open(path) as image:
-        image = image if mode is None else image.convert(mode)
-        pixels = memoryview(image.tobytes()).cast("B", (image.height, image.width, len(image.getbands())))
-    return _core.operators["permute_dims"](_asarray(pixels, dtype=_core.uint8), (2, 0, 1))
+    """The image of a file, uint8 (channels, height, width)."""
+    return _core.operators["permute_dims"](_images.pixels(path, mode), (2, 0, 1))
 
 
 class _RandomCrop:
     @staticmethod
     def get_params(img, output_size):
         """(top, left, height, width) of a random place in an image that is (…, height, width)."""
-        places = [have - want + 1 for have, want in zip(img.shape[-2:], output_size)]
-        if min(places) < 1:
-            raise ValueError(f"RandomCrop: output_size is {tuple(output_size)}, more than the image's {tuple(img.shape[-2:])}")
-        return *(int(_random.integers(0, count, ())) for count in places), *output_size
+        return *_images.random_place(img.shape[-2:], output_size), *output_size
 
 
 def _crop(img, top, left, height, width):

@@ -178,3 +178,36 @@ def test_a_block_may_say_its_parameters_as_a_list():
 
     block = Scratch()
     assert len(block.collect_params()) == 1 and len(block.params) == 0
+
+
+def test_functions_of_files_and_of_different_elements(tmp_path):
+    (tmp_path / "table").write_text("1\t2.5\n3\t4\n")
+    table = np.genfromtxt(str(tmp_path / "table"), dtype=numpy.float32, delimiter="\t")
+    assert table.tolist() == [[1, 2.5], [3, 4]] and table.dtype == np.float32
+    x = np.array([3, 1, 3, 2])
+    assert np.unique(x).tolist() == [1, 2, 3]
+    values, counts = np.unique(x, return_counts=True)
+    assert values.tolist() == [1, 2, 3] and counts.tolist() == [1, 1, 2]
+    for found, wanted in zip(np.unique(x, True, True, True), numpy.unique(x.asnumpy(), True, True, True)):
+        assert found.tolist() == wanted.tolist()
+
+
+def test_a_loader_makes_batches_of_what_has_no_common_shape():
+    words = gluon.data.ArrayDataset([[1], [2, 3], [4, 5, 6]], [7, 8, 9])
+    loader = gluon.data.DataLoader(words, 2, batchify_fn=lambda rows: [sum(len(word) for word, _ in rows), rows[-1][1]])
+    assert list(loader) == [[3, 8], [3, 9]]
+
+
+def test_images_and_their_parts(tmp_path):
+    from hocket.mxnet import image
+    pillow = pytest.importorskip("PIL.Image")
+    pixels = numpy.arange(2 * 3 * 3, dtype="uint8").reshape(2, 3, 3) * 5
+    pillow.fromarray(pixels).save(tmp_path / "a.png")
+    x = image.imread(str(tmp_path / "a.png"))
+    assert x.tolist() == pixels.tolist()
+    for _ in range(10):
+        part, place = image.random_crop(x, (2, 1))
+        assert part.shape == (1, 2, 3) and place[2:] == (2, 1)
+        assert part.tolist() == image.fixed_crop(x, *place).tolist() == pixels[place[1]:place[1] + 1, place[0]:place[0] + 2].tolist()
+    with pytest.raises(ValueError, match=r"\(3, 2\), more than the image's height and width \(2, 3\)"):
+        image.random_crop(x, (2, 3))

@@ -164,3 +164,58 @@ def test_files_of_arrays_lists_and_dicts(tmp_path):
     assert a.tolist() == [0, 1] and b.tolist() == [1]
     npx.save(path, {"x": a})
     assert npx.load(path)["x"].tolist() == [0, 1]
+
+
+def test_what_does_not_train_begins_as_it_is_told():
+    """set_data before the first call, and grad_req, as where vectors of words are given."""
+    devices, vectors = [npx.gpu(0), npx.gpu(1)], np.arange(12).reshape(4, 3)
+    net = nn.Sequential()
+    net.add(nn.Embedding(4, 3), nn.Dense(2))
+    net.initialize(init.Normal(0.1), ctx=devices)
+    net[0].weight.set_data(vectors)
+    net[0].collect_params().setattr("grad_req", "null")
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+    words = [np.array([[0, 2], [1, 3]], ctx=device) for device in devices]
+    with autograd.record():
+        losses = [net(x).sum() for x in words]
+    for loss in losses:
+        loss.backward()
+    before = net[1].weight.data(devices[1]).asnumpy().copy()
+    trainer.step(4)
+    for device in devices:
+        assert net[0].weight.data(device).tolist() == vectors.tolist()
+        assert (net[1].weight.data(device).asnumpy() != before).all()
+    assert net[0].weight.grad_req == "null" and net[1].weight.grad_req == "write"
+    net[0].weight.grad_req = "write"
+    with autograd.record():
+        losses = [net(x).sum() for x in words]
+    for loss in losses:
+        loss.backward()
+    trainer.step(4)
+    assert (net[0].weight.data(devices[1]) != vectors.as_in_ctx(devices[1])).any()
+    with pytest.raises(ValueError, match="grad_req is 'often'; there are"):
+        net[0].weight.grad_req = "often"
+    other = nn.Embedding(4, 3)
+    other.initialize()
+    other.weight.set_data(np.ones((2, 2)))
+    with pytest.raises(ValueError, match=r"weight is \(4, 3\); set_data was given \(2, 2\)"):
+        other(np.zeros((1, 1)))
+
+
+def test_blocks_that_say_hybrid_forward():
+    class Scaled(nn.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.inner = nn.Dense(2, use_bias=False)
+            self.scale = self.params.get("scale", shape=(2,), init=init.Constant(3))
+
+        def hybrid_forward(self, F, x, scale):
+            return F.npx.relu(self.inner(x)) * F.np.abs(scale)
+
+    net = Scaled()
+    net.initialize(init.One())
+    net.scale.initialize(init.Constant(-3), force_reinit=True)
+    net.hybridize()
+    assert net(np.ones((1, 4))).tolist() == [[12, 12]]
+    with pytest.raises(NotImplementedError, match="Block has no forward"):
+        nn.Block()(np.ones(1))

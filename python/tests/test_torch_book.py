@@ -258,7 +258,7 @@ def test_cut_and_normalised_images():
         assert 0 <= top <= 1 and 0 <= left <= 3 and (height, width) == (3, 2)
         part = transforms.functional.crop(x, top, left, height, width)
         assert part.tolist() == x.numpy()[:, top:top + 3, left:left + 2].tolist()
-    with pytest.raises(ValueError, match=r"output_size is \(5, 2\), more than the image's \(4, 5\)"):
+    with pytest.raises(ValueError, match=r"\(5, 2\), more than the image's height and width \(4, 5\)"):
         transforms.RandomCrop.get_params(x, (5, 2))
     y = transforms.Normalize([1, 20], [2, 10])(x)
     assert np.allclose(y.numpy(), (x.numpy() - [[[1]], [[20]]]) / [[[2]], [[10]]])

@@ -14,7 +14,7 @@ class Arrays(Dataset):
         self.tensors = tensors
 
     def __len__(self):
-        return self.tensors[0].shape[0]
+        return len(self.tensors[0])
 
     def __getitem__(self, index):
         return tuple(x[index] for x in self.tensors)
@@ -120,6 +120,13 @@ class _Plain:
         return (self.collate([self.dataset[i] for i in order[at * self.batch:(at + 1) * self.batch]]) for at in range(len(self)))
 
 
+def _prepared(dataset):
+    """The DataSet whose batches Hocket prepares, or None."""
+    if isinstance(dataset, Arrays):
+        return _data.arrays(*dataset.tensors)
+    return dataset if isinstance(dataset, _data.DataSet) else getattr(dataset, "hocket_set", None)
+
+
 class DataLoader:
     """Batches of a data set, prepared ahead where it is one of arrays or of Hocket's. num_workers is not needed.
 
@@ -132,9 +139,9 @@ class DataLoader:
                  collate_fn=None, batchify_fn=None):
         self.dataset, self.batch_size = dataset, batch_size
         drop_last = drop_last or last_batch == "discard"
-        source = _data.arrays(*dataset.tensors) if isinstance(dataset, Arrays) else getattr(dataset, "hocket_set", dataset)
-        collate, prepared = collate_fn or batchify_fn, isinstance(source, _data.DataSet)
-        self._plain = None if prepared and not collate else _Plain(dataset, batch_size, shuffle, drop_last, collate or joined)
+        collate = collate_fn or batchify_fn
+        source = None if collate else _prepared(dataset)
+        self._plain = None if source else _Plain(dataset, batch_size, shuffle, drop_last, collate or joined)
         self._new = lambda: _data.Loader(source, batch_size, shuffle=shuffle, drop_last=drop_last, seed=seed)
         self._idle = [] if self._plain else [self._new()]
         self._length = len(self._plain or self._idle[0])

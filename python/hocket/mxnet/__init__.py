@@ -7,12 +7,26 @@ accelerator, else a CPU device.
 import sys as _sys
 from types import SimpleNamespace as _Names
 
+from .._dialects import images as _images
 from . import np, npx
 from . import autograd, gluon, init
 from .npx import cpu, gpu, num_gpus, waitall
 
 context = _Names(cpu=cpu, gpu=gpu, num_gpus=num_gpus)
-image = _Names()  # nothing that the chapters here use
+
+
+def _random_crop(src, size):
+    """A random part of an image (height, width, channels), size its (width, height); and where it was, for fixed_crop."""
+    top, left = _images.random_place(src.shape[:2], size[::-1])
+    place = left, top, *size
+    return _fixed_crop(src, *place), place
+
+
+def _fixed_crop(src, x0, y0, w, h):
+    return src[y0:y0 + h, x0:x0 + w]
+
+
+image = _Names(imread=lambda filename: _images.pixels(filename, "RGB"), random_crop=_random_crop, fixed_crop=_fixed_crop)
 numpy, numpy_extension = np, npx
 for _name in ("numpy", "numpy_extension"):
     _sys.modules[f"{__name__}.{_name}"] = globals()[_name]

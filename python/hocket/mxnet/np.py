@@ -3,7 +3,7 @@
 import sys as _sys
 from types import ModuleType as _ModuleType
 
-from .. import _core, linalg as _linalg, random as _random
+from .. import _core, data as _data, linalg as _linalg, random as _random
 from .._arrays import *  # noqa: F401,F403
 from .._arrays import arange as _arange, asarray as _asarray, eye as _eye, full as _full, linspace as _linspace
 from .._core import Array as ndarray  # noqa: F401
@@ -12,7 +12,7 @@ from .._dialects.devices import device_of as _device
 from .._manipulation import concat as _concat, stack as _stack
 from .._manipulation import einsum, pad, repeat, split, swapaxes, tile, transpose  # noqa: F401
 from .._reductions import cumulative_sum as cumsum  # noqa: F401
-from .._reductions import unique_values as unique  # noqa: F401
+from .._reductions import unique_all as _unique_all
 from ..linalg import outer  # noqa: F401
 from . import _array  # noqa: F401
 
@@ -62,6 +62,18 @@ def concatenate(seq, axis=0):
 def stack(arrays, axis=0):
     """Joined along a new axis."""
     return _stack(tuple(arrays), axis=axis)
+
+
+def unique(ar, return_index=False, return_inverse=False, return_counts=False):
+    """Different elements in rising order; where each comes first, which of them each element is, how often they come, where asked for."""
+    found = _unique_all(ar)
+    wanted = [part for part, asked in zip(found, (True, return_index, return_inverse, return_counts)) if asked]
+    return tuple(wanted) if len(wanted) > 1 else wanted[0]
+
+
+def genfromtxt(fname, dtype=None, delimiter=","):
+    """The numbers of a text file, (rows, columns); float32 unless dtype says otherwise."""
+    return _data.load_csv(fname, delimiter=delimiter).astype(dtype or float32)
 
 
 def dot(a, b):

@@ -53,3 +53,6 @@ SoftmaxCELoss = SoftmaxCrossEntropyLoss
 class SigmoidBinaryCrossEntropyLoss(Loss):
     def forward(self, pred, label, sample_weight=None):
         return self._of_samples(_functional.binary_cross_entropy_with_logits(pred, label.reshape(pred.shape), "none"), sample_weight)
+
+
+SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss

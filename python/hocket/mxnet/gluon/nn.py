@@ -6,7 +6,7 @@ from ... import _core, nn as _nn
 from ..._dialects import files as _files
 from ..._dialects.devices import device_of as _device
 from ..._grad import pause as _pause
-from .. import autograd as _autograd, init as _init
+from .. import autograd as _autograd, init as _init, np as _np, npx as _npx
 from .parameter import Parameter, ParameterDict
 
 _op = _core.operators
@@ -16,6 +16,11 @@ _named = _collections.Counter()  # how many blocks of a class have a name
 def _devices_of(ctx):
     ctx = "cpu" if ctx is None else ctx
     return [_device(each) for each in (ctx if isinstance(ctx, (list, tuple)) else [ctx])]
+
+
+class _Functions:
+    """What hybrid_forward calls F."""
+    np, npx = _np, _npx
 
 
 class Block(_nn.Module):
@@ -69,6 +74,14 @@ class Block(_nn.Module):
     def params(self):
         """Those of the tree; get(name, shape=) and get_constant(name, value) make one of the block's own."""
         return _Parameters(Block.collect_params(self))  # which a block of one's own may say in other words
+
+    def forward(self, *inputs):
+        """A class of one's own may say hybrid_forward(F, x, …, weight) in its place: F.np and F.npx have the functions, and parameters
+        of the block's own come by their names."""
+        if not hasattr(self, "hybrid_forward"):
+            return super().forward(*inputs)
+        own = {name: part.data(inputs[0].device) for name, part in vars(self).items() if isinstance(part, Parameter)}
+        return self.hybrid_forward(_Functions, *inputs, **own)
 
     def hybridize(self, active=True, **options):
         """Calls are asynchronous anyway; hocket.capture is what replays steps."""
@@ -303,10 +316,15 @@ class _Layer(Block):
         if device not in self._copies:
             raise RuntimeError(f"{type(self).__name__} was not initialized on {device}, but on {', '.join(map(str, self._copies))}")
         if not self._is_made():
-            self._copies[self._devices()[0]] = self._made(*inputs)
+            self._copies[self._devices()[0]] = self._attached(self._made(*inputs))
         if self._copies[device] is None:
-            self._copies[device] = next(copy for copy in self._copies.values() if copy).replicate(device)
+            self._copies[device] = self._attached(self._first().replicate(device))
         return self._copies[device]
+
+    def _attached(self, layer):
+        for parameter in self._parameters.values():
+            parameter.attach(layer)
+        return layer
 
     def _array(self, name, device):
         """A parameter's array on a device."""

@@ -4,6 +4,7 @@ import re as _re
 
 from ..._dialects.devices import device_of as _device
 from ..._grad import pause as _pause
+from .. import init as _init
 
 
 class Parameter:
@@ -12,11 +13,25 @@ class Parameter:
     def __init__(self, layer, name):
         self._layer, self.name = layer, name
         self.lr_mult = self.wd_mult = 1.0
+        self._said = None  # the grad_req that was set
 
     @property
     def grad_req(self):
-        """"null" of a constant, else "write"."""
-        return self._layer._grad_req
+        """"null" of what does not train, else "write"."""
+        return self._said or self._layer._grad_req
+
+    @grad_req.setter
+    def grad_req(self, value):
+        if value not in ("null", "write", "add"):
+            raise ValueError(f"grad_req is {value!r}; there are 'null', 'write' and 'add'")
+        self._said = value
+        for layer in self.copies() if self.is_made() else []:
+            self.attach(layer)
+
+    def attach(self, layer):
+        """A copy of its layer gets gradients, or none, where grad_req has been set."""
+        if self._said:
+            getattr(layer, self._layer._names[self.name]).attach_grad(self._said)
 
     def initialize(self, init=None, ctx=None, force_reinit=False):
         """How it begins; force_reinit: drawn anew where it is there already. Devices are those of its layer, unless it has none."""
@@ -51,7 +66,9 @@ class Parameter:
         return self._layer._is_made()
 
     def set_data(self, data):
-        """The values on every device."""
+        """The values on every device; of what is still to be made, how it will begin."""
+        if not self.is_made():
+            return self.initialize(_init._Given(data))
         with _pause():
             for x in self.list_data():
                 x.detach()[...] = data.as_in_ctx(x.device)
