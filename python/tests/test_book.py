@@ -104,3 +104,81 @@ for model in (d2l.SoftmaxRegression(10, lr=0.1), d2l.LeNet(lr=0.1)):
 """)
     done = run_book("--tab", tab, "--library", D2L, "--images", "256", str(path))
     assert "3 of 3 cells" in done.stdout, done.stdout
+
+
+MORE = """
+```{.python .input}
+%%tab pytorch
+from d2l import torch as d2l
+import torch
+from torch import nn
+```
+```{.python .input}
+%%tab pytorch
+data = d2l.TimeMachine(batch_size=32, num_steps=8, num_train=256, num_val=64)
+for rnn in (d2l.RNNScratch(len(data.vocab), 8), d2l.RNN(len(data.vocab), 8), d2l.GRU(len(data.vocab), 8, num_layers=2)):
+    kind = d2l.RNNLMScratch if isinstance(rnn, d2l.RNNScratch) else d2l.RNNLM
+    model = kind(rnn, vocab_size=len(data.vocab), lr=1)
+    d2l.Trainer(max_epochs=2, gradient_clip_val=1, num_gpus=1).fit(model, data)
+    drawn = [float(point.y) for point in model.board.data["train_ppl"]]
+    assert drawn[-1] < drawn[0], drawn
+```
+```{.python .input}
+%%tab pytorch
+features = torch.randn(1000, 5)
+batches = d2l.load_array((features, features.sum(1)), 50)
+for kind, options in ((torch.optim.SGD, {"lr": 0.05, "momentum": 0.5}), (torch.optim.Adam, {"lr": 0.02}), (torch.optim.Adagrad, {"lr": 0.2})):
+    d2l.train_concise_ch11(kind, options, batches, 2)
+```
+```{.python .input}
+%%tab pytorch
+net = d2l.resnet18(2, 1)
+images, labels = torch.randn(20, 1, 16, 16), torch.arange(20) % 2
+net(images[:2])
+batches = d2l.load_array((images, labels), 4)
+d2l.train_ch13(net, batches, batches, nn.CrossEntropyLoss(reduction="none"), torch.optim.Adam(net.parameters(), lr=1e-3), 1, d2l.try_all_gpus())
+```
+```{.python .input}
+%%tab pytorch
+bert = d2l.BERTModel(20, num_hiddens=8, ffn_num_hiddens=16, num_heads=2, num_blks=1, dropout=0.0)
+tokens, segments = torch.randint(0, 20, (4, 6)), torch.zeros(4, 6, dtype=torch.long)
+given = tokens, segments, torch.tensor([6] * 4), torch.tensor([[1, 3]] * 4), torch.ones(4, 2), tokens[:, [1, 3]], torch.arange(4) % 2
+bert(*given[:4])
+trainer, losses = torch.optim.Adam(bert.parameters(), lr=0.01), []
+for _ in range(20):
+    trainer.zero_grad()
+    loss = d2l._get_batch_loss_bert(bert, nn.CrossEntropyLoss(), 20, *given)[2]
+    loss.backward()
+    trainer.step()
+    losses.append(float(loss))
+assert losses[-1] < 0.7 * losses[0], losses
+```
+```{.python .input}
+%%tab pytorch
+maker, judge = nn.Linear(2, 2), nn.Sequential(nn.Linear(2, 4), nn.Tanh(), nn.Linear(4, 1))
+trainers = [torch.optim.Adam(net.parameters(), lr=0.05) for net in (judge, maker)]
+real, loss = torch.randn(16, 2) + 3, nn.BCEWithLogitsLoss(reduction="sum")
+told = []
+for _ in range(20):
+    told.append(float(d2l.update_D(real, torch.randn(16, 2), judge, maker, loss, trainers[0])))
+d2l.update_G(torch.randn(16, 2), judge, maker, loss, trainers[1])
+assert told[-1] < told[0], told
+```
+```{.python .input}
+%%tab pytorch
+boxes = d2l.multibox_prior(torch.zeros(1, 3, 2, 2), [0.5], [1, 2])
+truth = torch.cat([torch.tensor([[1.0]]), boxes[0, 3:4]], 1).reshape(1, 1, 5)
+offsets, mask, classes = d2l.multibox_target(boxes, truth)
+assert boxes.shape == (1, 8, 4) and classes[0, 3] == 2 and mask.reshape(8, 4)[3].tolist() == [1] * 4
+found = d2l.multibox_detection(torch.tensor([[[0.1] * 8, [0.9] + [0.2] * 7]]), torch.zeros(1, 32), boxes, nms_threshold=0.1)
+assert found[0, 0, :2].tolist() == [0, torch.tensor(0.9)] and (found[0, :, 0] == -1).any()
+```
+"""
+
+
+@pytest.mark.skipif(not D2L, reason="the package d2l is not installed, and HOCKET_D2L names no folder of it")
+def test_more_of_the_books_own_library(tmp_path):
+    (tmp_path / "timemachine.txt").write_text("the lamp of the old engine passes a slow bridge at noon\n" * 60)
+    (tmp_path / "more.md").write_text(MORE)
+    done = run_book("--tab", "pytorch", "--library", D2L, "--stand-in", str(tmp_path), str(tmp_path / "more.md"))
+    assert "7 of 7 cells" in done.stdout, done.stdout
