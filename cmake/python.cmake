@@ -77,7 +77,7 @@ if(HOCKET_TESTS)
     cmake_path(GET source STEM name)
     string(REGEX REPLACE "^test_" "" name "${name}")
     set(python "${Python_EXECUTABLE}")
-    if(name MATCHES "^(array_api_strict|book)$" AND EXISTS "${HOCKET_PYPI}")
+    if(name MATCHES "^(array_api_strict|book|stubs)$" AND EXISTS "${HOCKET_PYPI}")
       set(python "${HOCKET_PYPI}")
     endif()
     hocket_test(python.${name} python "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/python/tests/run"

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Writes python/hocket/__init__.pyi from the package as it is built: names, signatures and first lines of text.
+"""Writes the stubs below python/hocket/ from the package as it is built: names, signatures and first lines of text. Modules whose
+functions are all in their source need none.
 
-python_stubs.py          writes it; the package is to be on PYTHONPATH
-python_stubs.py --check  fails where the file is not as it would be written
+python_stubs.py          writes them; the package is to be on PYTHONPATH
+python_stubs.py --check  fails where a file is not as it would be written
 """
 
+import collections
 import inspect
 import pathlib
 import sys
@@ -12,36 +14,51 @@ import types
 
 import hocket
 
-TARGET = pathlib.Path(__file__).resolve().parent.parent / "python" / "hocket" / "__init__.pyi"
+PACKAGE = pathlib.Path(__file__).resolve().parent.parent / "python" / "hocket"
 
 HEAD = '''# Written by tools/python_stubs.py from the package: do not edit.
 import builtins as _b
-from collections.abc import Iterator, Sequence
-from types import ModuleType
-from typing import Any
+import sys
+from collections.abc import Callable as _Callable, Iterator as _Iterator, Sequence as _Sequence
+from types import ModuleType as _ModuleType
+from typing import Any, TypeVar as _TypeVar, final as _final
 
-import numpy as np
+import numpy as _np
 
-from . import data as data, errors as errors, linalg as linalg, nn as nn, optim as optim, random as random
+from . import (
+    data as data, errors as errors, fft as fft, linalg as linalg, nn as nn, optim as optim, random as random, world as world,
+)
 from .errors import (
     DeviceError as DeviceError, Error as Error, IndexError as IndexError, MemoryError as MemoryError,
-    UnsupportedError as UnsupportedError, ValueError as ValueError,
+    UnsupportedError as UnsupportedError, ValueError as ValueError, ZeroDivisionError as ZeroDivisionError,
 )
 
-Number = int | float
-ArrayLike = Array | Number | np.ndarray | Sequence[Any]
-DTypeLike = DType | str | type | np.dtype[Any]
-DeviceLike = Device | str
-Axes = int | Sequence[int] | None
-Shape = int | Sequence[int]
+_Function = _TypeVar("_Function", bound=_Callable[..., Any])
+_Number = int | float | complex
+_ArrayLike = Array | _Number | _np.ndarray | _Sequence[Any]
+_DTypeLike = DType | str | type | _np.dtype[Any]
+_DeviceLike = Device | str
+_Axes = int | _Sequence[int] | None
+_Shape = int | _Sequence[int]
 '''
 
+# Of the modules beside: the same names.
+HEAD_OF_MODULE = """# Written by tools/python_stubs.py from the package: do not edit.
+import builtins as _b
+from typing import Any
+
+from {up} import Array, _ArrayLike, _Axes, _DeviceLike, _DTypeLike, _Shape
+
+__all__ = {names}
+
+"""
+
 PARAMETERS = {
-    "dtype": "DTypeLike | None", "device": "DeviceLike | None", "axis": "Axes", "axes": "Any", "keepdims": "_b.bool", "shape": "Shape",
+    "dtype": "_DTypeLike | None", "device": "_DeviceLike | None", "axis": "_Axes", "axes": "Any", "keepdims": "_b.bool", "shape": "_Shape",
     "copy": "_b.bool | None", "descending": "_b.bool", "stable": "_b.bool", "correction": "float", "k": "int", "n": "int", "indexing": "str",
     "side": "str", "out": "Array | None", "subscripts": "str", "mode": "str", "invert": "_b.bool", "include_initial": "_b.bool",
     "equal_nan": "_b.bool", "rtol": "float", "atol": "float", "endpoint": "_b.bool", "num": "int", "arrays": "Any", "obj": "Any",
-    "shapes": "Shape",
+    "shapes": "_Shape",
 }
 ARRAYS = {"x", "x1", "x2", "y", "condition", "indices", "a", "b", "self", "other", "value", "fill_value"}
 RESULTS = {
@@ -49,35 +66,41 @@ RESULTS = {
     "broadcast_shapes": "tuple[int, ...]", "broadcast_arrays": "tuple[Array, ...]", "meshgrid": "tuple[Array, ...]", "split": "list[Array]",
     "unstack": "tuple[Array, ...]", "nonzero": "tuple[Array, ...]", "topk": "tuple[Array, Array]", "unique_all": "Any",
     "unique_counts": "Any", "unique_inverse": "Any", "__array_namespace_info__": "Any", "devices": "list[Device]",
-    "tolist": "Any", "item": "Any", "numpy": "np.ndarray", "__array__": "np.ndarray", "is_ready": "_b.bool", "fill": "None",
-    "__array_namespace__": "ModuleType", "__dlpack__": "Any", "__dlpack_device__": "tuple[int, int]", "__iter__": "Iterator[Array]",
+    "tolist": "Any", "item": "Any", "numpy": "_np.ndarray", "__array__": "_np.ndarray", "is_ready": "_b.bool", "fill": "None",
+    "__array_namespace__": "_ModuleType", "__dlpack__": "Any", "__dlpack_device__": "tuple[int, int]", "__iter__": "_Iterator[Array]",
     "__contains__": "_b.bool", "__complex__": "complex", "__format__": "str", "__repr__": "str", "__divmod__": "tuple[Array, Array]",
     "__rdivmod__": "tuple[Array, Array]", "__reduce__": "Any",
 }
 # What the slots of the extension's types are, which tell no signature.
 ARRAY_SLOTS = """
     def __getitem__(self, key: Any, /) -> Array: ...
-    def __setitem__(self, key: Any, value: ArrayLike, /) -> None: ...
+    def __setitem__(self, key: Any, value: _ArrayLike, /) -> None: ...
     def __len__(self) -> int: ...
     def __bool__(self) -> _b.bool: ...
     def __int__(self) -> int: ...
     def __float__(self) -> float: ...
     def __index__(self) -> int: ...
     def __hash__(self) -> int: ...
-    def __buffer__(self, flags: int, /) -> memoryview: ...
+    if sys.version_info >= (3, 12):
+        def __buffer__(self, flags: int, /) -> memoryview: ...
+    __array_ufunc__: None
+    def __pow__(self, other: _ArrayLike, mod: None = ..., /) -> Array: ...
+    def __rpow__(self, other: _ArrayLike, mod: None = ..., /) -> Array: ...
+    def __ipow__(self, other: _ArrayLike, /) -> Array: ...  # type: ignore[misc]
     def __neg__(self) -> Array: ...
     def __pos__(self) -> Array: ...
     def __abs__(self) -> Array: ...
     def __invert__(self) -> Array: ...
 """ + "".join(
-    f"    def __{name}__(self, other: ArrayLike, /) -> Array: ...{comment}\n"
-    for name, comment in [(name, "") for base in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
+    f"    def __{name}__(self, other: _ArrayLike, /) -> Array: ...{comment}\n"
+    for name, comment in [(name, "") for base in "add sub mul truediv floordiv mod matmul and or xor lshift rshift".split()
                           for name in (base, "r" + base, "i" + base)]
     + [(name, "  # type: ignore[override]" if name in ("eq", "ne") else "") for name in "lt le eq ne gt ge".split()])
 
 
 def first_line(thing):
-    text = (inspect.getdoc(thing) or "").strip().split("\n\n")[0].replace("\n", " ").replace("\\", "\\\\").replace('"""', "'''")
+    told = inspect.getdoc(thing) if getattr(thing, "__name__", None) not in ("__init__", "__call__") else None  # else it is Python's own
+    text = (told or "").strip().split("\n\n")[0].replace("\n", " ").replace("\\", "\\\\").replace('"""', "'''")
     return text
 
 
@@ -85,7 +108,7 @@ def parameter(one, of_array):
     if one.name == "self":
         return "self"
     stars = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "")
-    kind = "ArrayLike" if one.name in ARRAYS else PARAMETERS.get(one.name, "Any")
+    kind = "_ArrayLike" if one.name in ARRAYS else PARAMETERS.get(one.name, "Any")
     if of_array and one.name in ("axes", "shape") and stars:
         kind = "Any"
     default = "" if one.default is one.empty else " = ..."
@@ -117,8 +140,8 @@ def kind_of(value):
     return "None" if value is None else "_b.bool" if value is True or value is False else type(value).__name__
 
 
-def written(name, function, indent="", of_array=False):
-    result = RESULTS.get(name, "Array")
+def written(name, function, indent="", result=None, of_array=False):
+    result = result or RESULTS.get(name, "Array")
     given = arguments(function, of_array)
     if of_array and not given.startswith("self"):
         given = "self" + (", " + given if given else "")
@@ -136,30 +159,54 @@ def properties(cls, kinds):
 def array_class():
     kinds = {"shape": "tuple[int, ...]", "strides": "tuple[int, ...]", "dtype": "DType", "device": "Device", "ndim": "int", "size": "int",
              "nbytes": "int", "itemsize": "int", "T": "Array", "mT": "Array", "real": "Array", "grad": "Array | None"}
-    lines = [f'class Array:\n    """{first_line(hocket.Array)}"""\n', *properties(hocket.Array, kinds)]
+    lines = [f'@_final\nclass Array:\n    """{first_line(hocket.Array)}"""\n', *properties(hocket.Array, kinds)]
     known = {"__copy__", "__deepcopy__"}
     for name, member in sorted(vars(hocket.Array).items()):
         method = callable(member) and (not name.startswith("_") or name in RESULTS or name in known)
         if method and not isinstance(member, types.WrapperDescriptorType):
-            lines.append(written(name, member, "    ", True))
+            lines.append(written(name, member, "    ", of_array=True))
     return "".join(lines) + ARRAY_SLOTS
 
 
 def other_classes():
-    dtype = f'class DType:\n    """{first_line(hocket.DType)}"""\n' + "".join(
+    dtype = f'@_final\nclass DType:\n    """{first_line(hocket.DType)}"""\n' + "".join(
         properties(hocket.DType, {"name": "str", "itemsize": "int"}))
-    device = f'class Device:\n    """{first_line(hocket.Device)}"""\n    def __init__(self, name: str) -> None: ...\n' + "".join(
+    device = f'@_final\nclass Device:\n    """{first_line(hocket.Device)}"""\n    def __new__(cls, name: str) -> Device: ...\n' + "".join(
         properties(hocket.Device, {"kind": "str", "type": "str", "index": "int", "cores": "int", "description": "str"}))
     limits = "".join(
-        f'class {cls.__name__}:\n    """{first_line(cls)}"""\n    def __init__(self, type: DTypeLike | Array, /) -> None: ...\n'
+        f'class {cls.__name__}:\n    """{first_line(cls)}"""\n    def __init__(self, type: _DTypeLike | Array, /) -> None: ...\n'
         + "".join(f"    {name}: {kind}\n" for name, kind in fields)
         for cls, fields in ((hocket.finfo, [("dtype", "DType"), ("bits", "int")] + [(n, "float") for n in ("eps", "max", "min", "smallest_normal")]),
                             (hocket.iinfo, [("dtype", "DType")] + [(n, "int") for n in ("bits", "max", "min")])))
     return dtype + "\n" + device + "\n" + limits
 
 
+def class_of(cls, results=None):
+    """A class that Python says: its methods and properties, inherited ones too. results: what methods return, else anything."""
+    results = {"__init__": "None", "__exit__": "None"} | (results or {})
+    members = {name: member for base in reversed(cls.__mro__[:-1]) for name, member in vars(base).items()}
+    body = []
+    for name, member in sorted(members.items()):
+        if name == "__call__" and "func" in inspect.signature(member).parameters:  # of a context that is a decorator
+            body.append("    def __call__(self, func: _Function) -> _Function: ...\n")
+        elif isinstance(member, property):
+            body.append(f"    @property\n    def {name}(self) -> Any: ...\n")
+        elif inspect.isfunction(member) and (not name.startswith("_") or name in ("__init__", "__enter__", "__exit__", "__call__")):
+            body.append(written(name, member, "    ", results.get(name, "Any")).replace("_ArrayLike", "Any"))
+    return f'class {cls.__name__}:\n    """{first_line(cls)}"""\n' + "".join(body)
+
+
+def module_of(module, up):
+    """A module whose functions are made when it is loaded."""
+    things = [(name, getattr(module, name)) for name in sorted(module.__all__)]
+    results = collections.defaultdict(lambda: "Array", get_state="tuple[int, int, int]", set_state="None", seed="None")
+    parts = [class_of(thing, dict.fromkeys(dir(thing), "Array") | results | {"__init__": "None"}) if isinstance(thing, type) else
+             written(name, thing, "", results[name]) for name, thing in things]
+    return HEAD_OF_MODULE.format(up=up, names=module.__all__) + "".join(parts)
+
+
 def whole():
-    names = sorted(name for name in vars(hocket) if not name.startswith("_") or name == "__array_namespace_info__")
+    names = sorted(name for name in vars(hocket) if not name.startswith("_") or name in ("__array_namespace_info__", "__array_api_version__"))
     classes, functions, values = [], [], []
     for name in names:
         thing = getattr(hocket, name)
@@ -168,21 +215,21 @@ def whole():
         if isinstance(thing, hocket.DType):
             values.append(f"{name}: DType\n")
         elif isinstance(thing, type):
-            classes.append(f'class {name}:\n    """{first_line(thing)}"""\n    def __init__(self, *args: Any, **kwargs: Any) -> None: ...\n'
-                           "    def __getattr__(self, name: str) -> Any: ...\n"
-                           "    def __enter__(self) -> Any: ...\n    def __exit__(self, *exception: Any) -> None: ...\n"
-                           "    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...\n")
+            classes.append(class_of(thing))
         elif callable(thing):
             array_function = name in hocket._arrays.__all__ or name in hocket._core.operators
-            functions.append(written(name, thing) if array_function or name in RESULTS else
-                             written(name, thing).replace("-> Array:", "-> Any:"))
+            functions.append(written(name, thing, result=None if array_function or name in RESULTS else "Any"))
         else:
             values.append(f"{name}: {kind_of(thing)}\n")
     return "\n".join([HEAD, array_class(), other_classes(), "".join(values), "".join(classes), "".join(functions)])
 
 
 if __name__ == "__main__":
-    text = whole()
-    if sys.argv[1:] == ["--check"]:
-        sys.exit(0 if TARGET.exists() and TARGET.read_text() == text else f"{TARGET} is not fresh: run tools/python_stubs.py")
-    TARGET.write_text(text)
+    texts = {"__init__.pyi": whole(), "random.pyi": module_of(hocket.random, "."), "nn/functional.pyi": module_of(hocket.nn.functional, "..")}
+    for name, text in texts.items():
+        target = PACKAGE / name
+        if sys.argv[1:] == ["--check"]:
+            if not target.exists() or target.read_text() != text:
+                sys.exit(f"{target} is not fresh: run tools/python_stubs.py")
+        else:
+            target.write_text(text)

@@ -185,9 +185,9 @@ static PyGetSetDef attributes[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 static PyMethodDef methods[] = {
-    {"is_ready", array_is_ready, METH_NOARGS, "is_ready()\n--\n\nWhether wait() would not block."},
+    {"is_ready", array_is_ready, METH_NOARGS, "is_ready($self, /)\n--\n\nWhether wait() would not block."},
     {"wait", array_wait, METH_NOARGS,
-     "wait()\n--\n\nWaits for the values; raises what made them fail. Returns the array."},
+     "wait($self, /)\n--\n\nWaits for the values; raises what made them fail. Returns the array."},
     {"_become", array_become, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };

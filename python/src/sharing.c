@@ -494,7 +494,7 @@ static PyObject *shared_count(PyObject *self, PyObject *unused)
 PyMethodDef py_sharing_methods[] = {
     {"_dlpack", array_capsule, METH_VARARGS, NULL},
     {"__dlpack_device__", array_dlpack_device, METH_NOARGS,
-     "__dlpack_device__()\n--\n\nDLPack's kind of device, and its number."},
+     "__dlpack_device__($self, /)\n--\n\nDLPack's kind of device, and its number."},
     {NULL, NULL, 0, NULL},
 };
 PyMethodDef py_sharing_functions[] = {
