@@ -185,7 +185,8 @@ static PyGetSetDef attributes[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 static PyMethodDef methods[] = {
-    {"is_ready", array_is_ready, METH_NOARGS, "is_ready($self, /)\n--\n\nWhether wait() would not block."},
+    {"is_ready", array_is_ready, METH_NOARGS,
+     "is_ready($self, /)\n--\n\nWhether wait() would not block."},
     {"wait", array_wait, METH_NOARGS,
      "wait($self, /)\n--\n\nWaits for the values; raises what made them fail. Returns the array."},
     {"_become", array_become, METH_O, NULL},

@@ -124,15 +124,18 @@ static PyMethodDef functions[] = {
 
 static PyMethodDef methods[] = {
     {"attach_grad", (PyCFunction)(void (*)(void))attach_grad, METH_VARARGS | METH_KEYWORDS,
-     "attach_grad($self, /, mode='write')\n--\n\nWants the gradient of this array of floats, zeros at first. "
+     "attach_grad($self, /, mode='write')\n--\n\nWants the gradient of this array of floats, zeros "
+     "at first. "
      "mode: 'write', each "
      "backward pass that reaches it overwrites its gradient; 'add', each adds to it; 'track', the "
      "array is recorded for "
      "hk.gradients, without a gradient of its own; 'null', ends the attachment. Returns the "
      "array."},
-    {"detach", detach, METH_NOARGS, "detach($self, /)\n--\n\nA view that no gradient flows through."},
+    {"detach", detach, METH_NOARGS,
+     "detach($self, /)\n--\n\nA view that no gradient flows through."},
     {"backward", (PyCFunction)(void (*)(void))array_backward, METH_VARARGS | METH_KEYWORDS,
-     "backward($self, /, dy=None, keep=False)\n--\n\nComputes the gradients of the sum of this array, or "
+     "backward($self, /, dy=None, keep=False)\n--\n\nComputes the gradients of the sum of this "
+     "array, or "
      "with "
      "dy of the sum of dy "
      "times it, for every attached array that it was computed from. keep: the tape stays, for a "

@@ -420,7 +420,8 @@ PyMethodDef py_array_methods[] = {
     {"item", array_item, METH_NOARGS,
      "item($self, /)\n--\n\nThe only element, as a Python number. Waits for it."},
     {"tolist", array_to_list, METH_NOARGS,
-     "tolist($self, /)\n--\n\nThe elements as nested lists; of an array () the number. Waits for them."},
+     "tolist($self, /)\n--\n\nThe elements as nested lists; of an array () the number. Waits for "
+     "them."},
     {"_copy_to", array_copy_to, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
