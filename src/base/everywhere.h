@@ -5,7 +5,7 @@
 #ifdef __CUDACC__
 #define HKI_EVERYWHERE static inline __host__ __device__
 #else
-#define HKI_EVERYWHERE static inline
+#define HKI_EVERYWHERE static inline __attribute__((always_inline))
 #endif
 
 #endif

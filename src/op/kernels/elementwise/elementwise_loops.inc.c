@@ -82,9 +82,10 @@
 /* Of angles: `near` is a constant in each of the two loops. `angle` is what of (a, b) it is about. */
 #if defined(REAL)
 #define NEAR(angles, n)                                                                            \
-    bool all_near = true;                                                                          \
+    U far = 0; /* as wide as elements, for vectors */                                              \
     for (int64_t i = 0; i < n; i++)                                                                \
-        all_near &= angles[i] < (T)HKI_NEAR_ANGLE && angles[i] > -(T)HKI_NEAR_ANGLE;
+        far |= F(abs)(angles[i]) < (T)HKI_NEAR_ANGLE ? 0 : 1;                                      \
+    const bool all_near = !far;
 #define LOOP_U1A(name, expression)                                                                 \
     BEGIN(name)                                                                                    \
     const T *first = (const T *)run->in[0];                                                        \

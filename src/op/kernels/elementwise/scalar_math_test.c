@@ -101,14 +101,14 @@ static const function functions[] = {
     WITHIN(erf, 1.5, 1.5),
     WITHIN(tanh, 3, 2.5),
     WITHIN(gelu, 4, 6),
-    WITHIN(silu, 6, 6),
+    WITHIN(silu, 6, 3.5),
     WITHIN(softplus, 0.51, 2),
     WITHIN(ceil, 0, 0),
     WITHIN(floor, 0, 0),
     WITHIN(trunc, 0, 0),
     WITHIN(rint, 0, 0),
     OF(sigmoid, logisticl, INFINITY, 2.5), /* of floats no number below 0x1p-128 */
-    WITHIN(mish, 0.51, 750), /* the smallest doubles are products of x and one with fewer bits */
+    WITHIN(mish, 0.51, 4.5),
     WITHIN(gelu_tanh, 0.51, 2500), /* a power of e whose exponent is rounded, up to 745 */
 };
 

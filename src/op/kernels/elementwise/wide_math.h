@@ -121,16 +121,16 @@ HKI_EVERYWHERE double hki_wide_log1p_positive(double x)
     return k * 0.69314718055994530942 + log_m + (x - (u - 1)) / u;
 }
 
-/* Word 1 to 7 of the bits of 2 / pi after the point; others are 0. */
+/* Word 1 to 7 of the bits of 2 / pi after the point; others are 0. Masks, for of choices compilers make jumps. */
 HKI_EVERYWHERE uint32_t hki_two_over_pi(uint32_t word)
 {
-    uint32_t bits = word == 1 ? 0xa2f9836eu : 0u;
-    bits |= word == 2 ? 0x4e441529u : 0u;
-    bits |= word == 3 ? 0xfc2757d1u : 0u;
-    bits |= word == 4 ? 0xf534ddc0u : 0u;
-    bits |= word == 5 ? 0xdb629599u : 0u;
-    bits |= word == 6 ? 0x3c439041u : 0u;
-    bits |= word == 7 ? 0xfe5163abu : 0u;
+    uint32_t bits = (0u - (word == 1)) & 0xa2f9836eu;
+    bits |= (0u - (word == 2)) & 0x4e441529u;
+    bits |= (0u - (word == 3)) & 0xfc2757d1u;
+    bits |= (0u - (word == 4)) & 0xf534ddc0u;
+    bits |= (0u - (word == 5)) & 0xdb629599u;
+    bits |= (0u - (word == 6)) & 0x3c439041u;
+    bits |= (0u - (word == 7)) & 0xfe5163abu;
     return bits;
 }
 
