@@ -188,6 +188,17 @@ static void plan_samples(const hki_call *call, hki_conv2d_pass pass, hki_plan *p
     plan->flops = 2 * product_count(geometry);
 }
 
+/* Of conv2d_kernel.h: units of the plan are the parts of each block of samples, where there is more than one. */
+static void plan_parts(const hki_conv2d_geometry *geometry, hki_conv2d_pass pass, hki_plan *plan,
+                       hk_dtype dtype)
+{
+    const int64_t parts = hki_conv2d_parts(geometry, pass, dtype == HK_F64);
+    if (parts == 1)
+        return;
+    plan->extent = parts * hki_divide_up(geometry->samples, plan->grain);
+    plan->grain = 1;
+}
+
 static void forward_plan(const hki_call *call, hki_plan *plan)
 {
     const hki_shape_view *x = call->inputs[0], *weight = call->inputs[1];
@@ -199,6 +210,8 @@ static void forward_plan(const hki_call *call, hki_plan *plan)
     if (hki_conv2d_columns_fit(&g, x->dtype == HK_F64)) {
         plan->extent = hki_conv2d_columns_units(&g);
         plan->grain = 1;
+    } else {
+        plan_parts(&g, HKI_CONV2D_FORWARD, plan, x->dtype);
     }
 }
 
@@ -210,6 +223,7 @@ static void data_plan(const hki_call *call, hki_plan *plan)
     if (hki_conv2d_groups_plan(call, &g, HKI_CONV2D_BACKWARD_DATA, plan))
         return;
     plan_samples(call, HKI_CONV2D_BACKWARD_DATA, plan, &g, dy->dtype);
+    plan_parts(&g, HKI_CONV2D_BACKWARD_DATA, plan, dy->dtype);
 }
 
 /* Elements of the gradients of weight and bias together. */
@@ -247,7 +261,30 @@ void hki_conv2d_fail_products(const hki_kernel_call *call, int64_t piece)
                   "no addresses left for this thread's workspace of matrix products");
 }
 
-/* Pieces are of samples, or of units of conv2d_columns.h. */
+/* The first of the runs that units [*at, end) make, as samples and, in the geometry, parts; sets *at to its end. */
+static void next_run(hki_conv2d_geometry *g, bool f64, int64_t *at, int64_t end,
+                     int64_t *sample_begin, int64_t *sample_end)
+{
+    const int64_t block = *at / g->parts, first = *at % g->parts;
+    int64_t blocks = 1, last = hki_min(g->parts, first + end - *at);
+    if (g->parts == 1) { /* units are samples */
+        *sample_begin = *at;
+        *sample_end = *at = end;
+        g->part_begin = 0;
+        g->part_end = 1;
+        return;
+    }
+    if (first == 0 && end - *at >= g->parts)
+        blocks = (end - *at) / g->parts;
+    const int64_t samples = hki_conv2d_block_samples(g, f64);
+    *sample_begin = block * samples;
+    *sample_end = hki_min((block + blocks) * samples, g->samples);
+    g->part_begin = first;
+    g->part_end = last;
+    *at += (blocks - 1) * g->parts + last - first;
+}
+
+/* Pieces are of samples, of parts of blocks of them, or of units of conv2d_columns.h. */
 static void forward_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const hki_tensor *x = &call->in[0], *weight = &call->in[1], *bias = &call->in[2];
@@ -265,10 +302,15 @@ static void forward_cpu(const hki_kernel_call *call, int64_t piece, int64_t begi
         return;
     if (columns)
         hki_conv2d_columns(&g, f64, x->data, weight->data, bias->data, y, begin, end, scratch);
-    else if (f64)
-        hki_conv2d_forward_f64(&g, x->data, weight->data, bias->data, y, begin, end, scratch);
     else
-        hki_conv2d_forward_f32(&g, x->data, weight->data, bias->data, y, begin, end, scratch);
+        g.parts = hki_conv2d_parts(&g, HKI_CONV2D_FORWARD, f64);
+    for (int64_t at = begin, from, to; !columns && at < end;) {
+        next_run(&g, f64, &at, end, &from, &to);
+        if (f64)
+            hki_conv2d_forward_f64(&g, x->data, weight->data, bias->data, y, from, to, scratch);
+        else
+            hki_conv2d_forward_f32(&g, x->data, weight->data, bias->data, y, from, to, scratch);
+    }
     hki_scratch_release(call, scratch, bytes);
 }
 
@@ -284,12 +326,15 @@ static void data_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, 
     void *scratch = hki_scratch_allocate(call, piece, bytes);
     if (!scratch)
         return;
-    if (f64)
-        hki_conv2d_backward_data_f64(&g, dy->data, weight->data, call->out[0].data, begin, end,
-                                     scratch);
-    else
-        hki_conv2d_backward_data_f32(&g, dy->data, weight->data, call->out[0].data, begin, end,
-                                     scratch);
+    void *dx = call->out[0].data;
+    g.parts = hki_conv2d_parts(&g, HKI_CONV2D_BACKWARD_DATA, f64);
+    for (int64_t at = begin, from, to; at < end;) {
+        next_run(&g, f64, &at, end, &from, &to);
+        if (f64)
+            hki_conv2d_backward_data_f64(&g, dy->data, weight->data, dx, from, to, scratch);
+        else
+            hki_conv2d_backward_data_f32(&g, dy->data, weight->data, dx, from, to, scratch);
+    }
     hki_scratch_release(call, scratch, bytes);
 }
 

@@ -68,6 +68,17 @@ static void test_conv2d(hk_dtype dtype)
     check_conv2d(hk_shape(20, 32, 3, 3), hk_shape(64, 32, 3, 3), NULL, dtype);
 }
 
+/* Few samples, many channels: cut by parts of the channels too, of one, two and three blocks. */
+static void test_parts(hk_dtype dtype)
+{
+    const hk_conv2d_options padded = {.padding = {1, 1}};
+    check_conv2d(hk_shape(16, 97, 9, 9), hk_shape(111, 97, 5, 5), NULL, dtype);
+    check_conv2d(hk_shape(27, 99, 8, 7), hk_shape(100, 99, 3, 2), &padded, dtype);
+    check_conv2d(hk_shape(43, 96, 6, 6), hk_shape(201, 96, 2, 2), NULL, dtype);
+    check_conv2d(hk_shape(16, 32, 6, 6), hk_shape(256, 32, 3, 3), &padded, dtype);
+    check_conv2d(hk_shape(16, 256, 6, 6), hk_shape(32, 256, 3, 3), &padded, dtype);
+}
+
 /* Windows of one element: products of matrices, of a sample or of some. */
 static void test_pointwise(hk_dtype dtype)
 {
@@ -294,6 +305,8 @@ int main(void)
     hk_seed(5);
     test_conv2d(HK_F32);
     test_conv2d(HK_F64);
+    test_parts(HK_F32);
+    test_parts(HK_F64);
     test_pointwise(HK_F32);
     test_pointwise(HK_F64);
     test_halves();

@@ -22,6 +22,24 @@ int64_t hki_conv2d_block_samples(const hki_conv2d_geometry *geometry, bool f64)
     return plan.strips == 1 ? HKI_CONV2D_LANES_MAX : hki_divide_up(plan.lanes, plan.strips);
 }
 
+/* Each part loads the source again, and Winograd's method transforms it again. */
+enum { PARTS_MAX = 4, PART_CHANNELS = 48, WINOGRAD_PARTS_MAX = 2, WINOGRAD_PART_CHANNELS = 128 };
+
+int64_t hki_conv2d_parts(const hki_conv2d_geometry *geometry, hki_conv2d_pass pass, bool f64)
+{
+    hki_conv2d_plan plan;
+    if (pass == HKI_CONV2D_BACKWARD_WEIGHT || hki_conv2d_pointwise_fits(geometry))
+        return 1;
+    hki_conv2d_plan_init(&plan, geometry, pass, hki_conv2d_shape_get(f64));
+    if (plan.direct || geometry->samples == 0)
+        return 1;
+    const int64_t blocks =
+        hki_divide_up(geometry->samples, hki_conv2d_block_samples(geometry, f64));
+    const int64_t most = plan.winograd ? WINOGRAD_PARTS_MAX : PARTS_MAX;
+    const int64_t least = plan.winograd ? WINOGRAD_PART_CHANNELS : PART_CHANNELS;
+    return hki_max(1, hki_min(hki_divide_up(most, blocks), plan.target_channels / least));
+}
+
 static size_t scratch_bytes(const hki_conv2d_geometry *geometry, hki_conv2d_pass pass, bool f64)
 {
     hki_conv2d_plan plan;

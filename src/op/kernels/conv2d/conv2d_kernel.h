@@ -49,10 +49,17 @@ typedef struct hki_conv2d_geometry {
     int64_t stride_height, stride_width;
     int64_t pad_height, pad_width;
     int64_t dilation_height, dilation_width;
+    /* Of so many parts of the result's channels, forward and backward_data compute [part_begin, part_end): elsewhere they
+       leave the result as it is. 0 parts: all channels. More than one: where hki_conv2d_parts says so. */
+    int64_t parts, part_begin, part_end;
 } hki_conv2d_geometry;
 
 /* A piece should be a multiple of this many samples; others work, with idle lanes. */
 int64_t hki_conv2d_block_samples(const hki_conv2d_geometry *geometry, bool f64);
+
+/* Parts that a pass's result may be cut into, for cores that have no samples: 1 where there are blocks of samples enough,
+   or where parts would not pay. Whatever the cut, the bytes of the result are the same. */
+int64_t hki_conv2d_parts(const hki_conv2d_geometry *geometry, hki_conv2d_pass pass, bool f64);
 
 /* Independent of the piece's size: any range of samples works with that much. */
 size_t hki_conv2d_forward_scratch_bytes(const hki_conv2d_geometry *geometry, bool f64);

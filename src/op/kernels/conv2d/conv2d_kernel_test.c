@@ -208,6 +208,39 @@ static void example_drop(example *e)
         free(all[i]);
 }
 
+/* Part after part, the last first, with the others' channels not there yet: the bytes of the whole at the end. */
+static void check_parts(const example *e, hki_conv2d_geometry g, bool f64, const void *const in[4],
+                        const void *y, const void *dx)
+{
+    const int64_t yn = g.samples * g.out_channels * g.out_height * g.out_width;
+    const int64_t xn = g.samples * g.in_channels * g.in_height * g.in_width;
+    const size_t size = f64 ? 8 : 4;
+    void *forward = allocate(hki_conv2d_forward_scratch_bytes(&g, f64));
+    void *data = allocate(hki_conv2d_backward_data_scratch_bytes(&g, f64));
+    for (g.parts = 2; g.parts <= 3; g.parts++) {
+        void *y2 = allocate((size_t)yn * size), *dx2 = allocate((size_t)xn * size);
+        for (g.part_begin = g.parts - 1; g.part_begin >= 0; g.part_begin--) {
+            g.part_end = g.part_begin + 1;
+            if (f64) {
+                hki_conv2d_forward_f64(&g, in[0], in[1], in[2], y2, e->begin, e->end, forward);
+                hki_conv2d_backward_data_f64(&g, in[3], in[1], dx2, e->begin, e->end, data);
+            } else {
+                hki_conv2d_forward_f32(&g, in[0], in[1], in[2], y2, e->begin, e->end, forward);
+                hki_conv2d_backward_data_f32(&g, in[3], in[1], dx2, e->begin, e->end, data);
+            }
+        }
+        if (memcmp(y, y2, (size_t)yn * size) != 0 || memcmp(dx, dx2, (size_t)xn * size) != 0) {
+            printf("FAIL %s: %lld parts of channels changed the values\n", e->label,
+                   (long long)g.parts);
+            failures++;
+        }
+        free(y2);
+        free(dx2);
+    }
+    free(forward);
+    free(data);
+}
+
 static void check(const example *e, hki_conv2d_method method, bool f64)
 {
     const char *label = e->label;
@@ -268,6 +301,7 @@ static void check(const example *e, hki_conv2d_method method, bool f64)
         printf("FAIL %s: the cut of the batch changed the values\n", label);
         failures++;
     }
+    check_parts(e, g, f64, (const void *const[]){tx, tw, tb, tdy}, ty, tdx);
     void *all[] = {tx, tw, tb, tdy, ty, tdx, tdw, tdb, ty2, tdx2};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);

@@ -278,17 +278,24 @@ LANES_INLINE void LANES_FN(pack_taps)(const T *from, int64_t stride, const int64
     }
 }
 
-/* [chunk][channel tile][row tap][column phase][channel][column tap][channel of the tile] */
+/* [chunk][channel tile][row tap][column phase][channel][column tap][channel of the tile]; only tiles of the plan's parts
+   are written. */
 LANES_TARGET static void LANES_FN(pack)(const hki_conv2d_plan *plan, const T *weight, T *packed)
 {
     const hki_conv2d_axis *row = &plan->row, *column = &plan->column;
     const int64_t stride = plan->weight_target_stride;
+    const int64_t begin = hki_conv2d_part_channel(plan, plan->part_begin);
+    const int64_t end = hki_conv2d_part_channel(plan, plan->part_end);
     for (int64_t c0 = 0; c0 < plan->source_channels; c0 += plan->chunk) {
         int64_t c1 = c0 + plan->chunk;
         c1 = c1 < plan->source_channels ? c1 : plan->source_channels;
         int64_t o1;
         for (int64_t part = 0, o0 = 0; o0 < plan->target_channels; part++, o0 = o1) {
             o1 = hki_conv2d_part_begin(plan->target_channels, plan->tile_o, part + 1);
+            if (o0 < begin || o0 >= end) {
+                packed += (o1 - o0) * (c1 - c0) * row->kernel * column->kernel;
+                continue;
+            }
             for (int64_t i = 0; i < row->kernel * column->phases; i++) {
                 int64_t phase = i % column->phases;
                 const int64_t *tap = column->tap_kernel + column->phase_begin[phase];
@@ -451,6 +458,8 @@ void LANES_FN(hki_conv2d_apply)(const hki_conv2d_plan *plan, const T *source, co
     }
     LANES_FN(sweep)
     sweep = {.plan = plan, .x = x, .rows_end = plan->strips == 1 ? row->target : plan->strip_rows};
+    const int64_t part_begin = hki_conv2d_part_channel(plan, plan->part_begin);
+    const int64_t part_end = hki_conv2d_part_channel(plan, plan->part_end);
     for (int64_t first = 0; first < (end - begin) * plan->strips; first += L) {
         LANES_FN(block) block;
         LANES_FN(block_init)(&block, plan->strips, begin, end, first);
@@ -471,6 +480,8 @@ void LANES_FN(hki_conv2d_apply)(const hki_conv2d_plan *plan, const T *source, co
                 int64_t o1;
                 for (int64_t tile = 0, o0 = 0; o0 < plan->target_channels; tile++, o0 = o1) {
                     o1 = hki_conv2d_part_begin(plan->target_channels, plan->tile_o, tile + 1);
+                    if (o0 < part_begin || o0 >= part_end)
+                        continue;
                     sweep.weight = packed + (c0 * plan->target_channels + o0 * (c1 - c0)) * taps;
                     sweep.tile_o = o1 - o0;
                     sweep.tile.channels = c1 - c0;

@@ -286,6 +286,9 @@ static void init_axes(hki_conv2d_plan *plan, const hki_conv2d_geometry *g, hki_c
     axis_init(&plan->column);
     plan->source_channels = backward ? g->out_channels : g->in_channels;
     plan->target_channels = backward ? g->in_channels : g->out_channels;
+    plan->parts = hki_max(1, g->parts);
+    plan->part_begin = g->parts ? g->part_begin : 0;
+    plan->part_end = g->parts ? g->part_end : 1;
     int64_t out_stride = g->in_channels * kernel;
     plan->weight_source_stride = backward ? out_stride : kernel;
     plan->weight_target_stride = backward ? kernel : out_stride;

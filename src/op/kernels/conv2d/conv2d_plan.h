@@ -51,6 +51,7 @@ typedef struct hki_conv2d_plan {
     int64_t lanes, element_size;
     hki_conv2d_lane_shape shape;
     int64_t source_channels, target_channels;
+    int64_t parts, part_begin, part_end; /* of the target channels: the geometry's, none as one */
     int64_t weight_source_stride, weight_target_stride;
     hki_conv2d_axis row, column;
     bool direct; /* columns in the lanes, see conv2d_direct.inc.c; no strips, bands, chunks */
@@ -116,6 +117,13 @@ static inline int64_t hki_conv2d_part_begin(int64_t total, int64_t most, int64_t
     int64_t parts = hki_divide_up(total, most);
     int64_t size = total / parts, longer = total % parts;
     return index * size + (index < longer ? index : longer);
+}
+
+/* First of the channels, a multiple of whole register tiles, of a part of the target channels. */
+static inline int64_t hki_conv2d_part_channel(const hki_conv2d_plan *plan, int64_t part)
+{
+    const int64_t tiles = hki_divide_up(plan->target_channels, plan->tile_o);
+    return hki_conv2d_part_begin(plan->target_channels, plan->tile_o, tiles * part / plan->parts);
 }
 
 /* again: scratch is as another call of weigh with the plan left it. */

@@ -106,7 +106,9 @@ LANES_TARGET static void LANES_FN(winograd_pack)(const hki_conv2d_plan *plan, co
                                                  T *packed)
 {
     const int64_t part = plan->weight_part;
-    for (int64_t o = 0; o < plan->target_channels; o += plan->tile_o) {
+    const int64_t begin = hki_conv2d_part_channel(plan, plan->part_begin);
+    const int64_t end = hki_conv2d_part_channel(plan, plan->part_end);
+    for (int64_t o = begin; o < end; o += plan->tile_o) {
         const T *from = weight + o * plan->weight_target_stride;
         T *to = packed + o * plan->source_channels;
         if (plan->tile_o == HKI_WINOGRAD_TILE_O)
@@ -156,7 +158,9 @@ LANES_TARGET static void LANES_FN(winograd_results)(const hki_conv2d_plan *plan,
                                                     int64_t rows, T *y)
 {
     const int64_t width = plan->column.target, channel = plan->group * L;
-    for (int64_t o = 0; o < plan->target_channels; o++) {
+    const int64_t begin = hki_conv2d_part_channel(plan, plan->part_begin);
+    const int64_t end = hki_conv2d_part_channel(plan, plan->part_end);
+    for (int64_t o = begin; o < end; o++) {
         const T start = bias ? bias[o] : (T)0;
         for (int64_t t = 0; t < count; t++) {
             const int64_t row = 2 * ((first + t) / plan->tile_columns);
@@ -181,6 +185,8 @@ static void LANES_FN(winograd_multiply)(const hki_conv2d_plan *plan, const T *pa
 {
     const int64_t channel = plan->group * L, inputs = plan->source_channels;
     const int64_t row_offset[1] = {0};
+    const int64_t part_begin = hki_conv2d_part_channel(plan, plan->part_begin);
+    const int64_t part_end = hki_conv2d_part_channel(plan, plan->part_end);
     LANES_FN(tile)
     tile = {.row_offset = row_offset,
             .col_offset = plan->channel_offset,
@@ -192,7 +198,7 @@ static void LANES_FN(winograd_multiply)(const hki_conv2d_plan *plan, const T *pa
             .y_pixel_stride = L};
     for (int64_t part = 0; part < 16; part++) {
         const T *x = source + part * plan->source_part;
-        for (int64_t o = 0; o < plan->target_channels; o += plan->tile_o) {
+        for (int64_t o = part_begin; o < part_end; o += plan->tile_o) {
             tile.weight = packed + part * plan->weight_part + o * inputs;
             for (int64_t t = 0, end, i = 0; t < count; t = end, i++) {
                 end = hki_conv2d_part_begin(count, plan->tile_w, i + 1);
@@ -211,6 +217,8 @@ static void LANES_FN(winograd_apply)(const hki_conv2d_plan *plan, LANES_FN(band)
     T *packed = (T *)(scratch + plan->packed_at), *x = (T *)(scratch + plan->source_at);
     T *source = (T *)(scratch + plan->winograd_source_at), *y = (T *)(scratch + plan->target_at);
     T *sums = (T *)(scratch + plan->winograd_sums_at);
+    const int64_t o0 = hki_conv2d_part_channel(plan, plan->part_begin);
+    const int64_t o1 = hki_conv2d_part_channel(plan, plan->part_end);
     LANES_FN(winograd_pack)(plan, weight, packed);
     for (int64_t first = begin; first < end; first += L) {
         LANES_FN(block) block;
@@ -227,7 +235,7 @@ static void LANES_FN(winograd_apply)(const hki_conv2d_plan *plan, LANES_FN(band)
                 LANES_FN(winograd_results)(plan, sums, bias, at, count, rows, y);
             }
             LANES_FN(store_rows)
-            (plan, &block, y, rows, 0, plan->target_channels, 2 * t0, target);
+            (plan, &block, y + o0 * rows * plan->column.target * L, rows, o0, o1, 2 * t0, target);
         }
     }
 }
