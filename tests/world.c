@@ -76,7 +76,7 @@ static void check_sum(int n, int64_t count, hk_dtype dtype, size_t bucket)
 
 static void test_sums(void)
 {
-    static const int64_t counts[] = {0, 1, 17, 1000, 8193, 100003};
+    static const int64_t counts[] = {0, 1, 17, 1000, 8193, 100003, 300007};
     for (int n = 1; n <= DEVICES; n++) {
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
             check_sum(n, counts[i], HK_F32, 0);

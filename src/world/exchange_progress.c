@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_BYTES = 1 << 30 }; /* of a message */
+enum { MOST_BYTES = 60 << 10 }; /* of a message: see move */
 
 static int tag_of(const hki_exchange *self, bool is_mine, hki_tag tag)
 {
@@ -275,6 +275,36 @@ static void sum(hki_link *link, hki_exchange *self)
         hki_link_fail(link, "a sum could not begin");
 }
 
+/* Which rank's turn it is, from this one on. */
+static int turn_of(const hki_exchange *self, const hki_piece *piece)
+{
+    const int size = self->group->size;
+    return (piece->peer - self->group->rank + size) % size;
+}
+
+/* Sorts pieces by turns, those of a turn in the order that they have. False: host memory is short. */
+static bool take_turns(hki_exchange *self)
+{
+    const size_t turns = (size_t)self->group->size + 1, pieces = (size_t)self->piece_count + 1;
+    int *place = calloc(turns, sizeof *place);
+    hki_piece *sorted = malloc(pieces * sizeof *sorted);
+    const bool has_room = place && sorted;
+    for (int i = 0; has_room && i < self->piece_count; i++)
+        place[turn_of(self, &self->pieces[i]) + 1]++;
+    for (int turn = 0; has_room && turn < self->group->size; turn++)
+        place[turn + 1] += place[turn];
+    for (int i = 0; has_room && i < self->piece_count; i++)
+        sorted[place[turn_of(self, &self->pieces[i])]++] = self->pieces[i];
+    free(place);
+    if (!has_room) {
+        free(sorted);
+        return false;
+    }
+    free(self->pieces);
+    self->pieces = sorted;
+    return true;
+}
+
 static int message_count(const hki_exchange *self)
 {
     size_t count = 0;
@@ -296,8 +326,14 @@ static void move_piece(hki_link *link, hki_exchange *self, const hki_piece *piec
     }
 }
 
+/* In messages that libraries send without asking the receiver first. An answer would queue up behind what goes the other way,
+ * so that only one direction of a link is in use at a time. Each rank begins with the next one: no rank is sent to by all. */
 static void move(hki_link *link, hki_exchange *self)
 {
+    if (!take_turns(self)) {
+        hki_link_fail(link, "host memory is short");
+        return;
+    }
     if (!hki_exchange_reserve(link, self, message_count(self)))
         return;
     for (int pass = 0; pass < 2; pass++) /* places for what comes first */
