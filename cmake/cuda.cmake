@@ -5,7 +5,7 @@
 #   hocket_cuda_emulated  the same sources by a C++ compiler, with tests/cuda/emulation/ in the place of the CUDA
 #                         runtime: for tests without a GPU. Needs the toolkit's headers, no nvcc.
 #
-# Cache variables: HOCKET_CUDA, HOCKET_NVCC, HOCKET_PYTHON, HOCKET_CUDNN_INCLUDE, HOCKET_NCCL_INCLUDE, CMAKE_CUDA_COMPILER, CMAKE_CUDA_ARCHITECTURES.
+# Cache variables: HOCKET_CUDA, HOCKET_NVCC, HOCKET_PACKAGES_PYTHON, HOCKET_CUDNN_INCLUDE, HOCKET_NCCL_INCLUDE, CMAKE_CUDA_COMPILER, CMAKE_CUDA_ARCHITECTURES.
 
 include(package_includes)
 
@@ -31,10 +31,10 @@ if(NOT HOCKET_CUDA STREQUAL "OFF")
   set(cuda_missing "")
   set(cuda_include "${HOCKET_CUDA_INCLUDE}")
   set(package_includes "")
-  find_program(HOCKET_PYTHON python3 DOC "The Python whose packages may have headers of NVIDIA's")
-  mark_as_advanced(HOCKET_PYTHON)
-  if(HOCKET_PYTHON)
-    hocket_package_includes(package_includes "${HOCKET_PYTHON}")
+  find_program(HOCKET_PACKAGES_PYTHON python3 DOC "The Python whose packages may have headers of NVIDIA's")
+  mark_as_advanced(HOCKET_PACKAGES_PYTHON)
+  if(HOCKET_PACKAGES_PYTHON)
+    hocket_package_includes(package_includes "${HOCKET_PACKAGES_PYTHON}")
   endif()
   foreach(header cudnn nccl)
     string(TOUPPER ${header} upper)

@@ -107,8 +107,8 @@ if(TARGET hocket_cuda_emulated AND TARGET hocket_cli AND TARGET bench_gpu AND NO
   set_property(TEST unit.gpu_bundle PROPERTY TIMEOUT 300)
 endif()
 
-if(HOCKET_PYTHON)
-  hocket_test(unit.package_includes unit "${CMAKE_COMMAND}" "-DPYTHON=${HOCKET_PYTHON}"
+if(HOCKET_PACKAGES_PYTHON)
+  hocket_test(unit.package_includes unit "${CMAKE_COMMAND}" "-DPYTHON=${HOCKET_PACKAGES_PYTHON}"
               -P "${PROJECT_SOURCE_DIR}/tests/scripts/package_includes.cmake")
 endif()
 
