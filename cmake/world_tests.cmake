@@ -1,6 +1,7 @@
 # Several ranks, by each launcher that is installed beside its plug-in. Label: world.
 #
 #   world.<mpi>.<ranks>   tests/world.c
+#   world.<mpi>.machines   the same, as if each rank were on a machine of its own
 #   world.<mpi>.splits.<ranks>   tests/world_splits.c
 #   world.<mpi>.cuda_emulated.<case>   on emulated GPUs: tests/world.c, tests/world_channels.c
 #   world.<mpi>.<case>    tests/world_ranks/<case>: what a rank that stops, dies or leaves does to the others; one training
@@ -33,6 +34,10 @@ foreach(mpi IN LISTS HOCKET_MPI_NAMES)
     hocket_world_test(${name} ${mpi} ${launch} -n ${ranks} $<TARGET_FILE:program_world>)
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "WORLD_RANKS=${ranks}")
   endforeach()
+  # As between machines, whose messages are smaller: launchers say how many ranks are on this one.
+  hocket_world_test(world.${mpi}.machines ${mpi} ${launch} -n 3 env OMPI_COMM_WORLD_LOCAL_SIZE=1 MPI_LOCALNRANKS=1
+                    $<TARGET_FILE:program_world>)
+  set_property(TEST world.${mpi}.machines APPEND PROPERTY ENVIRONMENT "WORLD_RANKS=3")
   hocket_world_test(world.${mpi}.serial ${mpi} ${launch} -n 2 $<TARGET_FILE:program_world>)
   set_property(TEST world.${mpi}.serial APPEND PROPERTY ENVIRONMENT "WORLD_RANKS=2" "HOCKET_ENGINE=serial")
   # Of two ranks sums have the same bytes in any order.

@@ -1,10 +1,12 @@
 /* An exchange as the link sees it: headers, then data, or a record. */
+#include "base/rank_launcher.h"
 #include "world/route.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_BYTES = 60 << 10 }; /* of a message: see move */
+/* Of a message: see move. */
+enum { MOST_BYTES_HERE = 1 << 30, MOST_BYTES_AFAR = 60 << 10 };
 
 static int tag_of(const hki_exchange *self, bool is_mine, hki_tag tag)
 {
@@ -305,11 +307,18 @@ static bool take_turns(hki_exchange *self)
     return true;
 }
 
-static int message_count(const hki_exchange *self)
+/* Ranks of one machine share memory, where small messages cost more than they give. All ranks find the same. */
+static size_t most_bytes(const hki_link *link)
+{
+    const hki_launcher *launcher = link->launcher;
+    return launcher->local_size >= launcher->size ? MOST_BYTES_HERE : MOST_BYTES_AFAR;
+}
+
+static int message_count(const hki_exchange *self, size_t most)
 {
     size_t count = 0;
     for (int i = 0; i < self->piece_count; i++)
-        count += (self->pieces[i].bytes + MOST_BYTES - 1) / MOST_BYTES;
+        count += (self->pieces[i].bytes + most - 1) / most;
     return (int)count;
 }
 
@@ -317,8 +326,9 @@ static void move_piece(hki_link *link, hki_exchange *self, const hki_piece *piec
 {
     char *data = hki_route_stage(link, self, piece->data, piece->bytes,
                                  piece->is_send ? HKI_READ : HKI_WRITE);
-    for (size_t at = 0; at < piece->bytes && data; at += MOST_BYTES) {
-        const size_t bytes = piece->bytes - at < MOST_BYTES ? piece->bytes - at : MOST_BYTES;
+    const size_t most = most_bytes(link);
+    for (size_t at = 0; at < piece->bytes && data; at += most) {
+        const size_t bytes = piece->bytes - at < most ? piece->bytes - at : most;
         if (piece->is_send)
             hki_exchange_send(link, self, data + at, bytes, piece->peer, HKI_TAG_DATA);
         else
@@ -326,7 +336,7 @@ static void move_piece(hki_link *link, hki_exchange *self, const hki_piece *piec
     }
 }
 
-/* In messages that libraries send without asking the receiver first. An answer would queue up behind what goes the other way,
+/* Between machines in messages that libraries send without asking the receiver first. An answer would queue up behind what goes the other way,
  * so that only one direction of a link is in use at a time. Each rank begins with the next one: no rank is sent to by all. */
 static void move(hki_link *link, hki_exchange *self)
 {
@@ -334,7 +344,7 @@ static void move(hki_link *link, hki_exchange *self)
         hki_link_fail(link, "host memory is short");
         return;
     }
-    if (!hki_exchange_reserve(link, self, message_count(self)))
+    if (!hki_exchange_reserve(link, self, message_count(self, most_bytes(link))))
         return;
     for (int pass = 0; pass < 2; pass++) /* places for what comes first */
         for (int i = 0; i < self->piece_count && !link->lost; i++)
