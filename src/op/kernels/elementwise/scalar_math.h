@@ -12,8 +12,8 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* e^(x + rest), where rest is what rounding x lost. */
-HKI_EVERYWHERE float hki_exp_sum_f32(float x, float rest)
+/* x = n ln 2 + r with |r| <= ln 2 / 2, and n is in the low bits of n + 12582912. Brings x to where e^x bends. */
+HKI_EVERYWHERE float hki_exp_reduced_f32(float x, float *n_shifted)
 {
     const float log2_e = 1.44269504f, ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
     const float round =
@@ -22,27 +22,38 @@ HKI_EVERYWHERE float hki_exp_sum_f32(float x, float rest)
     x = x < -104.0f ? -104.0f : x;
     float shifted = x * log2_e + round;
     float n = shifted - round;
-    float r = x - n * ln2_high;
-    r = r - n * ln2_low + rest;
-    float p = 1.9875691500e-4f;
-    p = p * r + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    p = p * (r * r) + r + 1.0f;
+    *n_shifted = shifted;
+    return x - n * ln2_high - n * ln2_low;
+}
+
+/* 2^n e^r. Three short sums side by side take less time than one. */
+HKI_EVERYWHERE float hki_exp_joined_f32(float r, float n_shifted)
+{
+    float z = r * r;
+    float high = 1.9875691500e-4f * r + 1.3981999507e-3f;
+    float middle = 8.3334519073e-3f * r + 4.1665795894e-2f;
+    float low = 1.6666665459e-1f * r + 5.0000001201e-1f;
+    float p = ((high * z + middle) * z + low) * z + r + 1.0f;
     /* 2^n as a product of two, which reaches below the normal numbers and above all. */
-    uint32_t exponent = hki_bits_of_float(shifted) - hki_bits_of_float(round);
+    uint32_t exponent = hki_bits_of_float(n_shifted) - hki_bits_of_float(12582912.0f);
     uint32_t half = (uint32_t)((int32_t)exponent >> 1);
     float first = hki_float_of_bits((half + 127) << 23);
     float second = hki_float_of_bits((exponent - half + 127) << 23);
     return p * first * second;
 }
 
+/* e^(x + rest), where rest is what rounding x lost. */
+HKI_EVERYWHERE float hki_exp_sum_f32(float x, float rest)
+{
+    float shifted, r = hki_exp_reduced_f32(x, &shifted);
+    return hki_exp_joined_f32(r + rest, shifted);
+}
+
 /* exp(x) within 2 ulp; 0 and infinity beyond the range, NaN for NaN. */
 HKI_EVERYWHERE float hki_exp_f32(float x)
 {
-    return hki_exp_sum_f32(x, 0);
+    float shifted, r = hki_exp_reduced_f32(x, &shifted);
+    return hki_exp_joined_f32(r, shifted);
 }
 
 HKI_EVERYWHERE float hki_sigmoid_f32(float x)

@@ -29,7 +29,8 @@ typedef struct hki_softmax_rows {
 /* Those of the best instruction set that this processor has. */
 const hki_softmax_rows *hki_softmax_rows_get(void);
 
-/* Empty where the compiler does not know the instruction set. */
-extern const hki_softmax_rows hki_softmax_rows_portable, hki_softmax_rows_avx2;
+/* Not all are compiled for every processor. */
+extern const hki_softmax_rows hki_softmax_rows_portable, hki_softmax_rows_avx2,
+    hki_softmax_rows_avx512;
 
 #endif

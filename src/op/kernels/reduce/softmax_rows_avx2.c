@@ -15,6 +15,4 @@
 #include "op/kernels/reduce/softmax_rows.inc.c"
 
 #include "op/kernels/avx2_end.inc.c"
-#else
-const hki_softmax_rows hki_softmax_rows_avx2; /* none: the portable ones serve */
 #endif
