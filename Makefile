@@ -26,6 +26,7 @@ train: ## install what is missing, build, and train LeNet on Fashion-MNIST (ARGS
 test: ## install what is missing, build, and run all tests
 	@scripts/install-deps build data test python
 	@scripts/install-pypi
+	@scripts/install-cuda-tools
 	cmake --preset release -DHOCKET_WERROR=$(WERROR)
 	cmake --build --preset release
 	@scripts/run-tests build/release
