@@ -27,13 +27,6 @@ function(hocket_test name label)
     ENVIRONMENT "${HOCKET_TEST_ENVIRONMENT}")
 endfunction()
 
-# hocket_test_uses_cores(NAME): no other test is to run beside it. Sanitizers' tests look for no times.
-function(hocket_test_uses_cores name)
-  if(NOT HOCKET_SANITIZE)
-    set_property(TEST ${name} PROPERTY PROCESSORS 2)
-  endif()
-endfunction()
-
 # There are hundreds of programs to link; lld takes a fifth of the time that ld takes.
 find_program(HOCKET_LLD ld.lld)
 mark_as_advanced(HOCKET_LLD)
@@ -131,7 +124,7 @@ if(HOCKET_SANITIZE STREQUAL "address" AND CMAKE_C_COMPILER_ID MATCHES "Clang")
   endforeach()
 endif()
 
-# ---- program: these use the cores, so that two of them do not run at once
+# ---- program
 file(GLOB program_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*.c")
 list(FILTER program_sources EXCLUDE REGEX "\\.inc\\.c$")
 foreach(source IN LISTS program_sources)
@@ -145,14 +138,12 @@ foreach(source IN LISTS program_sources)
     add_dependencies(program_${name} hocket_cli)
   endif()
   hocket_test(program.${name} program program_${name})
-  hocket_test_uses_cores(program.${name})
 endforeach()
 target_sources(program_models PRIVATE $<TARGET_OBJECTS:hocket_models>)
 target_include_directories(program_models PRIVATE "${PROJECT_SOURCE_DIR}/examples")
 # Nothing that is used rightly may be taken for a use after release.
 if(NOT HOCKET_SANITIZE STREQUAL "thread")
   hocket_test(program.random_programs.check program program_random_programs)
-  hocket_test_uses_cores(program.random_programs.check)
   set_property(TEST program.random_programs.check APPEND PROPERTY ENVIRONMENT "HOCKET_CHECK=1")
 endif()
 
@@ -167,7 +158,6 @@ endif()
 if(TARGET bench_networks AND NOT HOCKET_SANITIZE)
   hocket_test(program.loss_curves program "${PROJECT_SOURCE_DIR}/bench/loss_curves" --brief
               --program $<TARGET_FILE:bench_networks>)
-  hocket_test_uses_cores(program.loss_curves)
 endif()
 
 file(GLOB example_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.c")
@@ -181,7 +171,6 @@ foreach(source IN LISTS example_sources)
     set(arguments 2) # steps: they take a hundred times as long
   endif()
   hocket_test(example.${name} program example_${name} ${arguments})
-  hocket_test_uses_cores(example.${name})
 endforeach()
 
 if(NOT HOCKET_SANITIZE STREQUAL "thread") # C++ has no thread of its own
