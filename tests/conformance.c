@@ -7,7 +7,7 @@
 #include "tests/conformance_values.h"
 #include "tests/same_bytes.h"
 
-#include "op/op.h"
+#include "op/call/call.h"
 
 #include <hocket/hocket.h>
 #include <math.h>
@@ -460,7 +460,7 @@ static void test_gradient(test_case *self, hk_device device)
 
 /* ---- all of them ------------------------------------------------------------------------------------------- */
 
-/* Of a composition, where one of its parts has no kernel. */
+/* Of a composition, or a call whose inputs are converted, where one of its parts has no kernel. */
 static bool gpus_lack_part(test_case *self, hk_device device)
 {
     hk_array *output =
@@ -480,7 +480,7 @@ static bool gpus_lack(test_case *self, hk_device device)
     if (op->host_only || (op->gpus_lack && op->gpus_lack(self->call.options)))
         return true;
     return !hki_call_gpus_take(&self->call, &lacks) &&
-           (!op->compose || gpus_lack_part(self, device));
+           (!(op->compose || hki_call_mixes(&self->call)) || gpus_lack_part(self, device));
 }
 
 /* Where there is no kernel yet, a call says so. */

@@ -683,7 +683,7 @@ typedef struct hk_cumulative_prod_arguments {
 HK_API hk_array *hk_cumulative_prod(hk_array *x, int64_t axis);
 
 /* Elements in order along an axis; equal ones stay in theirs. A NaN counts as larger than all
- * numbers. Not on GPUs yet. */
+ * numbers. */
 typedef struct hk_sort_arguments {
     int64_t axis; /* the axis along which elements are sorted */
     bool descending; /* the largest first */
@@ -691,7 +691,7 @@ typedef struct hk_sort_arguments {
 HK_API hk_array *hk_sort(hk_array *x, int64_t axis, bool descending);
 
 /* Indices along an axis that put its elements in order, as int64; equal ones stay in theirs. A
- * NaN counts as larger than all numbers. Not on GPUs yet. No gradient: its result is an index. */
+ * NaN counts as larger than all numbers. No gradient: its result is an index. */
 typedef struct hk_argsort_arguments {
     int64_t axis; /* the axis along which elements are sorted */
     bool descending; /* the largest first */
@@ -699,16 +699,15 @@ typedef struct hk_argsort_arguments {
 HK_API hk_array *hk_argsort(hk_array *x, int64_t axis, bool descending);
 
 /* Where each element of x would be put into sorted, of one axis in rising order, to keep its
- * order: an index from 0 to its size, as int64. A NaN counts as larger than all numbers. Not on
- * GPUs yet. No gradient: its result is an index. */
+ * order: an index from 0 to its size, as int64. A NaN counts as larger than all numbers. No
+ * gradient: its result is an index. */
 typedef struct hk_searchsorted_arguments {
     bool right; /* behind elements that are equal, not before them */
 } hk_searchsorted_arguments;
 HK_API hk_array *hk_searchsorted(hk_array *sorted, hk_array *x, bool right);
 
 /* The k largest or smallest elements along an axis, in that order, and where they are, as int64;
- * of equal ones the first. A NaN counts as larger than all numbers. Results: values, indices.
- * Not on GPUs yet. */
+ * of equal ones the first. A NaN counts as larger than all numbers. Results: values, indices. */
 typedef struct hk_topk_arguments {
     int64_t k; /* how many */
     int64_t axis; /* a negative one counts from the last */
@@ -1141,7 +1140,7 @@ HK_API hk_array *hk_pad(hk_array *x, int64_t axis, const int64_t *width, int64_t
 
 /* For each element of indices the entry of x that it names along the axis, at the same place
  * along the others. indices has x's shape but for the axis. A negative index counts from the
- * end; one out of range fails the result. Not on GPUs yet. */
+ * end; one out of range fails the result. */
 typedef struct hk_take_along_axis_arguments {
     int64_t axis; /* a negative one counts from the last */
 } hk_take_along_axis_arguments;
@@ -1150,7 +1149,7 @@ HK_API hk_array *hk_take_along_axis(hk_array *x, hk_array *indices, int64_t axis
 /* x, and to the entry that each element of indices names, as in hk_take_along_axis, the same
  * element of updates added. Where several name one entry they are added in their order; in
  * pairs, as samples are, where they are whole rows of floats along axis 0. updates has the shape
- * of indices. Not on GPUs yet. */
+ * of indices. */
 typedef struct hk_scatter_add_arguments {
     int64_t axis; /* a negative one counts from the last */
 } hk_scatter_add_arguments;
@@ -1158,7 +1157,7 @@ HK_API hk_array *hk_scatter_add(hk_array *x, hk_array *indices, hk_array *update
 
 /* x, but at the entry that each element of indices names, as in hk_take_along_axis, the same
  * element of updates. Where several name one entry the last one stays, and gets the gradient.
- * updates has the shape of indices. Not on GPUs yet. */
+ * updates has the shape of indices. */
 typedef struct hk_scatter_arguments {
     int64_t axis; /* a negative one counts from the last */
 } hk_scatter_arguments;
@@ -1166,7 +1165,7 @@ HK_API hk_array *hk_scatter(hk_array *x, hk_array *indices, hk_array *updates, i
 
 /* The entries of an axis that indices names, such as rows of a table: NumPy's take along an
  * axis. The axes of indices, any number of them, stand in place of that axis. A negative index
- * counts from the end; one out of range fails the result. Not on GPUs yet. */
+ * counts from the end; one out of range fails the result. */
 typedef struct hk_index_select_arguments {
     int64_t axis; /* a negative one counts from the last */
 } hk_index_select_arguments;

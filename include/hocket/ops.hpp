@@ -1977,22 +1977,22 @@ inline array cumulative_prod(const array &x, int64_t axis, hk_source at = here()
 }
 
 /* Elements in order along an axis; equal ones stay in theirs. A NaN counts as larger than all
- * numbers. Not on GPUs yet. */
+ * numbers. */
 inline array sort(const array &x, int64_t axis, bool descending, hk_source at = here()) noexcept
 {
     return array::take(hk_sort_at(at, x.get(), axis, descending));
 }
 
 /* Indices along an axis that put its elements in order, as int64; equal ones stay in theirs. A
- * NaN counts as larger than all numbers. Not on GPUs yet. No gradient: its result is an index. */
+ * NaN counts as larger than all numbers. No gradient: its result is an index. */
 inline array argsort(const array &x, int64_t axis, bool descending, hk_source at = here()) noexcept
 {
     return array::take(hk_argsort_at(at, x.get(), axis, descending));
 }
 
 /* Where each element of x would be put into sorted, of one axis in rising order, to keep its
- * order: an index from 0 to its size, as int64. A NaN counts as larger than all numbers. Not on
- * GPUs yet. No gradient: its result is an index. */
+ * order: an index from 0 to its size, as int64. A NaN counts as larger than all numbers. No
+ * gradient: its result is an index. */
 inline array searchsorted(const array &sorted, const array &x, bool right,
                           hk_source at = here()) noexcept
 {
@@ -2000,8 +2000,7 @@ inline array searchsorted(const array &sorted, const array &x, bool right,
 }
 
 /* The k largest or smallest elements along an axis, in that order, and where they are, as int64;
- * of equal ones the first. A NaN counts as larger than all numbers. Results: values, indices.
- * Not on GPUs yet. */
+ * of equal ones the first. A NaN counts as larger than all numbers. Results: values, indices. */
 struct topk_results {
     array values, indices;
 };
@@ -2728,7 +2727,7 @@ inline array pad(const array &x, int64_t axis, const int_pair &width, int64_t mo
 
 /* For each element of indices the entry of x that it names along the axis, at the same place
  * along the others. indices has x's shape but for the axis. A negative index counts from the
- * end; one out of range fails the result. Not on GPUs yet. */
+ * end; one out of range fails the result. */
 inline array take_along_axis(const array &x, const array &indices, int64_t axis,
                              hk_source at = here()) noexcept
 {
@@ -2738,7 +2737,7 @@ inline array take_along_axis(const array &x, const array &indices, int64_t axis,
 /* x, and to the entry that each element of indices names, as in hk_take_along_axis, the same
  * element of updates added. Where several name one entry they are added in their order; in
  * pairs, as samples are, where they are whole rows of floats along axis 0. updates has the shape
- * of indices. Not on GPUs yet. */
+ * of indices. */
 inline array scatter_add(const array &x, const array &indices, const array &updates, int64_t axis,
                          hk_source at = here()) noexcept
 {
@@ -2747,7 +2746,7 @@ inline array scatter_add(const array &x, const array &indices, const array &upda
 
 /* x, but at the entry that each element of indices names, as in hk_take_along_axis, the same
  * element of updates. Where several name one entry the last one stays, and gets the gradient.
- * updates has the shape of indices. Not on GPUs yet. */
+ * updates has the shape of indices. */
 inline array scatter(const array &x, const array &indices, const array &updates, int64_t axis,
                      hk_source at = here()) noexcept
 {
@@ -2756,7 +2755,7 @@ inline array scatter(const array &x, const array &indices, const array &updates,
 
 /* The entries of an axis that indices names, such as rows of a table: NumPy's take along an
  * axis. The axes of indices, any number of them, stand in place of that axis. A negative index
- * counts from the end; one out of range fails the result. Not on GPUs yet. */
+ * counts from the end; one out of range fails the result. */
 inline array index_select(const array &x, const array &indices, int64_t axis,
                           hk_source at = here()) noexcept
 {

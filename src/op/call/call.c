@@ -184,7 +184,6 @@ bool hki_call_gpus_take(const hki_call *call, hk_dtype *lacks)
 /* GPUs have kernels of fewer dtypes. */
 static __attribute__((noinline)) bool check_gpu(hki_call *call)
 {
-    const int count = call->input_count;
     hk_dtype lacks;
     if (call->op->gpus_lack && call->op->gpus_lack(call->options))
         return hki_call_refuse(call, HK_UNSUPPORTED,
@@ -198,15 +197,10 @@ static __attribute__((noinline)) bool check_gpu(hki_call *call)
                                "%s has no kernel of %s for GPUs yet; hk_cast converts, and "
                                "hk_to_device brings arrays to a CPU device",
                                call->op->name, hk_dtype_name(lacks));
-    for (int i = 0; call->op->elementwise && i < count; i++) {
-        const hk_dtype dtype = call->inputs[i]->dtype, last = call->inputs[count - 1]->dtype;
-        if (dtype != last && dtype != HK_BOOL)
-            return hki_call_refuse(call, HK_UNSUPPORTED,
-                                   "inputs are %s and %s, which kernels for GPUs do not mix yet; "
-                                   "hk_cast converts",
-                                   hk_dtype_name(dtype), hk_dtype_name(last));
-    }
-    return true;
+    /* Those of several dtypes are called again, converted. */
+    return !hki_call_mixes(call) ||
+           hki_call_refuse(call, HK_UNSUPPORTED,
+                           "kernels for GPUs do not mix dtypes; hk_cast converts");
 }
 
 /* Infers and checks what comes out; *bytes of all outputs. */
@@ -346,6 +340,10 @@ static void call_op(const hk_op *op, hk_array *const *inputs, int input_count, c
     else if (!op->any_device)
         device.handle = NULL;
     if (!check_inputs(&call, device.handle) || !infer(&call, &bytes)) {
+        if (call.code == HK_UNSUPPORTED && hki_call_mixes(&call)) {
+            outputs[0] = hki_call_promoted(&call);
+            return;
+        }
         refuse_outputs(&call, outputs);
     } else if (op->compose) {
         compose(&call, outputs);
@@ -510,9 +508,13 @@ static void call_into(hki_call *call, hk_array *out, bool asks_tape)
     bool chooses = call->op->any_device || !has_input(call);
     if (!check_inputs(call, chooses ? out->storage->device : NULL) || !check_output(call, out, 1) ||
         !infer(call, &bytes) || !check_result(call, out, 0) ||
-        (asks_tape && !allows_overwrite(call, out)) || !issue_into(call, out))
-        hki_array_fail_in_place(out, call->operation, call->arrays, call->input_count, call->code,
-                                "%s", call->message);
+        (asks_tape && !allows_overwrite(call, out)) || !issue_into(call, out)) {
+        if (call->code == HK_UNSUPPORTED && hki_call_mixes(call))
+            hki_call_promoted_into(call, out);
+        else
+            hki_array_fail_in_place(out, call->operation, call->arrays, call->input_count,
+                                    call->code, "%s", call->message);
+    }
 }
 
 void hki_op_call_into(const hk_op *op, hk_array *const *inputs, int input_count,

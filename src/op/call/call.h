@@ -42,6 +42,12 @@ bool hki_call_issue(const hki_call *call, hk_array *const *outputs, bool is_new,
  * records and traces. */
 void hki_call_into_unasked(const hk_op *op, const char *operation, hk_array *x, const void *options,
                            hk_array *out);
+/* GPUs' kernels of rows take one dtype. Whether the inputs that were found to be there have several. */
+bool hki_call_mixes(const hki_call *call);
+/* Then: the call with its inputs converted to what they are promoted to, as CPUs' kernels do on the way. */
+hk_array *hki_call_promoted(const hki_call *call);
+void hki_call_promoted_into(const hki_call *call, hk_array *out);
+
 /* Whether calls of this kind may run without a task where they are small. */
 bool hki_call_may_be_direct(const hki_call *call);
 /* Whether a call that makes an output of this many bytes may run at once, without a task. */

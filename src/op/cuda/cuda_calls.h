@@ -29,6 +29,15 @@ void hki_cuda_call_softmax(const hki_kernel_call *call, hki_cuda_stream *stream)
 void hki_cuda_call_cross_entropy(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_cross_entropy_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
 
+void hki_cuda_call_take(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_scatter(const hki_kernel_call *call, hki_cuda_stream *stream); /* and _add */
+bool hki_cuda_index_reports(const hki_kernel_call *call);
+
+void hki_cuda_call_sort(const hki_kernel_call *call, hki_cuda_stream *stream); /* and argsort */
+void hki_cuda_call_topk(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_unsort(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_searchsorted(const hki_kernel_call *call, hki_cuda_stream *stream);
+
 void hki_cuda_call_random(const hki_kernel_call *call, hki_cuda_stream *stream);
 
 /* HKI_CUDA_ROW_COUNT: it is no row. */

@@ -197,7 +197,6 @@ const hk_op hki_op_take_along_axis = {
            "place along the others. indices has x's shape but for the axis. A negative index "
            "counts from the end; one out of range fails the result.",
     .dtypes = HKI_ANY_DTYPE,
-    .host_only = true,
     .infer = take_along_infer,
     .split = HKI_SPLIT_ELEMENTS,
     .plan = take_along_plan,
@@ -341,7 +340,6 @@ const hk_op hki_op_scatter_add = {
            "order; in pairs, as samples are, where they are whole rows of floats along axis 0. "
            "updates has the shape of indices.",
     .dtypes = HKI_NUMBERS | HKI_COMPLEX,
-    .host_only = true,
     .infer = scatter_infer,
     .split = HKI_SPLIT_NONE,
     .plan = scatter_add_plan,
@@ -419,7 +417,6 @@ const hk_op hki_op_scatter = {
            "same element of updates. Where several name one entry the last one stays, and gets the "
            "gradient. updates has the shape of indices.",
     .dtypes = HKI_ANY_DTYPE,
-    .host_only = true,
     .infer = scatter_infer,
     .split = HKI_SPLIT_NONE,
     .plan = scatter_plan,
@@ -519,7 +516,6 @@ const hk_op hki_op_index_select = {
         "axis. The axes of indices, any number of them, stand in place of that axis. A negative "
         "index counts from the end; one out of range fails the result.",
     .dtypes = HKI_ANY_DTYPE,
-    .host_only = true,
     .infer = take_infer,
     .compose = take_compose,
     .no_grad_inputs = 1u << 1,

@@ -5,11 +5,7 @@
 #include "op/call/scratch.h"
 #include "op/operators/line.h"
 
-#define SORT_ARGUMENTS(F, op)                                                                      \
-    F(op, INT, axis, "", "the axis along which elements are sorted")                               \
-    F(op, BOOL, descending, "", "the largest first")
-
-HKI_ARGUMENTS(sort, SORT_ARGUMENTS)
+HKI_ARGUMENTS_TABLE(sort, SORT_ARGUMENTS)
 #define argsort_params sort_params
 #define unsort_params  sort_params
 
@@ -298,7 +294,6 @@ const hk_op hki_op_sort = {
     .dtypes = HKI_ALL_DTYPES,
     .output_count = 2,
     .contiguous = true,
-    .host_only = true,
     .infer = infer,
     .split = HKI_SPLIT_PLAN,
     .plan = plan,
@@ -318,7 +313,6 @@ const hk_op hki_op_argsort = {
            "theirs. A NaN counts as larger than all numbers.",
     .dtypes = HKI_ALL_DTYPES,
     .contiguous = true,
-    .host_only = true,
     .infer = infer,
     .split = HKI_SPLIT_PLAN,
     .plan = plan,
@@ -337,7 +331,6 @@ const hk_op hki_op_unsort = {
     .dtypes = HKI_FLOATS,
     .contiguous = true,
     .internal = true,
-    .host_only = true,
     .infer = unsort_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = plan,
@@ -350,10 +343,7 @@ const hk_op hki_op_unsort = {
 
 /* ---- searchsorted -------------------------------------------------------------------------------------------- */
 
-#define SEARCHSORTED_ARGUMENTS(F, op)                                                              \
-    F(op, BOOL, right, "", "behind elements that are equal, not before them")
-
-HKI_ARGUMENTS(searchsorted, SEARCHSORTED_ARGUMENTS)
+HKI_ARGUMENTS_TABLE(searchsorted, SEARCHSORTED_ARGUMENTS)
 
 static bool search_infer(hki_call *call)
 {
@@ -457,7 +447,6 @@ const hk_op hki_op_searchsorted = {
     .dtypes = HKI_ALL_DTYPES,
     .contiguous = true,
     .infallible = true,
-    .host_only = true,
     .infer = search_infer,
     .split = HKI_SPLIT_ELEMENTS,
     .plan = search_plan,

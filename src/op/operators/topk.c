@@ -5,11 +5,7 @@
 
 #include <inttypes.h>
 
-#define TOPK_ARGUMENTS(F, op)                                                                      \
-    F(op, INT, k, "", "how many")                                                                  \
-    F(op, INT, axis, "", "a negative one counts from the last")                                    \
-    F(op, BOOL, largest, "", "the largest, not the smallest")
-HKI_ARGUMENTS(topk, TOPK_ARGUMENTS)
+HKI_ARGUMENTS_TABLE(topk, TOPK_ARGUMENTS)
 
 static bool topk_infer(hki_call *call)
 {
@@ -119,7 +115,6 @@ const hk_op hki_op_topk = {
         "int64; of equal ones the first. A NaN counts as larger than all numbers.",
     .dtypes = HKI_ALL_DTYPES,
     .contiguous = true,
-    .host_only = true,
     .infer = topk_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = topk_plan,
