@@ -38,6 +38,8 @@ void hki_cuda_call_topk(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_unsort(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_searchsorted(const hki_kernel_call *call, hki_cuda_stream *stream);
 
+void hki_cuda_state_update(const hki_kernel_call *call, hki_cuda_stream *stream); /* update.def */
+
 void hki_cuda_call_random(const hki_kernel_call *call, hki_cuda_stream *stream);
 
 /* HKI_CUDA_ROW_COUNT: it is no row. */

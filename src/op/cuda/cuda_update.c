@@ -1,10 +1,11 @@
-/* sgd_update and moving_average: one pass over what is updated, usually in place. */
+/* Updates of parameters and averages: one pass over what is updated, usually in place. */
 #include "op/cuda/cuda_calls.h"
 #include "op/cuda/cuda_elementwise.h"
 #include "op/cuda/cuda_library_kernels.h"
 #include "op/cuda/cuda_update_kernels.h"
 #include "op/operators/moving_average.h"
 #include "op/operators/sgd_update.h"
+#include "op/operators/update.h"
 
 typedef struct update {
     void (*launch)(hki_cuda_stream *stream, const hki_cuda_path *path, bool f64, double first,
@@ -48,4 +49,38 @@ void hki_cuda_moving_average(const hki_kernel_call *call, hki_cuda_stream *strea
                    .first = 1 - options->weight,
                    .second = options->weight * options->factor};
     run(call, stream, &self);
+}
+
+/* ---- the rows of update.def */
+
+typedef void (*state_update_fn)(hki_cuda_stream *stream, const hki_cuda_update *call, bool f64);
+
+static state_update_fn state_update_of(hki_op_id id)
+{
+    switch (id) {
+#define UPDATE(name, slots, setup, body, formula, doc)                                             \
+    case HKI_OP_ID_##name:                                                                         \
+        return hki_cuda_launch_##name;
+#include "op/update.def"
+#undef UPDATE
+    default:
+        return NULL;
+    }
+}
+
+void hki_cuda_state_update(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    const hki_update_options *o = call->options;
+    const hki_cuda_update all = {
+        .options = {o->batch, o->weight_decay, o->beta1, o->beta2, o->epsilon, o->nesterov},
+        .coefficients = call->in[3].data,
+        .x = call->in[0].data,
+        .grad = call->in[1].data,
+        .state = call->in[2].data,
+        .new_x = call->out[0].data,
+        .new_state = call->out[1].data,
+        .size = call->in[0].size,
+    };
+    if (all.size > 0)
+        state_update_of(call->op->id)(stream, &all, call->in[0].dtype == HK_F64);
 }

@@ -43,5 +43,8 @@ const hki_cuda_kernel_fn hki_cuda_kernels[HKI_OP_COUNT] = {
     [HKI_OP_ID_random_normal] = hki_cuda_call_random,
     [HKI_OP_ID_random_int] = hki_cuda_call_random,
     HKI_CUDA_LIBRARY_KERNELS
+#define UPDATE(name, ...) [HKI_OP_ID_##name] = hki_cuda_state_update,
+#include "op/update.def"
+#undef UPDATE
 #include "op/elementwise.def"
 };

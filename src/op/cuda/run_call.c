@@ -60,9 +60,9 @@ bool hki_cuda_may_report(const hki_kernel_call *call)
 bool hki_cuda_can_spare(const hki_kernel_call *call)
 {
     static const hki_cuda_kernel_fn can[] = {
-        hki_cuda_call_row,  hki_cuda_call_copy,  hki_cuda_call_reshape,
-        hki_cuda_call_cast, hki_cuda_call_full,  hki_cuda_call_zeros,
-        hki_cuda_call_ones, hki_cuda_sgd_update, hki_cuda_moving_average,
+        hki_cuda_call_row,       hki_cuda_call_copy,    hki_cuda_call_reshape, hki_cuda_call_cast,
+        hki_cuda_call_full,      hki_cuda_call_zeros,   hki_cuda_call_ones,    hki_cuda_sgd_update,
+        hki_cuda_moving_average, hki_cuda_state_update,
     };
     for (size_t i = 0; i < sizeof can / sizeof *can; i++)
         if (hki_cuda_kernels[call->op->id] == can[i])

@@ -186,7 +186,6 @@ static void reference(const hki_call *call, const double *const *in, double *con
         .contiguous = true,                                                                        \
         .infallible = true,                                                                        \
         .internal = true,                                                                          \
-        .host_only = true,                                                                         \
         .infer = infer,                                                                            \
         .split = HKI_SPLIT_ELEMENTS,                                                               \
         .plan = plan,                                                                              \
