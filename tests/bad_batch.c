@@ -275,9 +275,11 @@ static void test_way(way how, const outcome *expected)
 {
     static outcome good, bad;
     const bool is_chain = how.as == AS_REPLAYS && !strcmp(how.kind, "cpu");
+    /* One task, which counts no step where an input has failed: see hk_capture_options.exact. */
+    const bool is_recorded = how.as == AS_REPLAYS && !strcmp(how.kind, "cuda") && how.devices == 1;
     how.has_bad_step = true;
     run(&how, &bad);
-    if (!is_chain) { /* whose sums have an order of their own */
+    if (!is_chain && !(is_recorded && how.is_adam)) { /* chains' sums have an order of their own */
         CHECK(is_same(&bad, expected, ARRAYS));
         CHECK(!memcmp(bad.states, expected->states, sizeof bad.states));
         check_failures(&bad, expected);
@@ -326,6 +328,7 @@ int main(void)
         "2:flops=1e15,memory_bandwidth=1e15,launch=0,link=1e15,latency=0,staging=1e15";
     if (has_cuda()) {
         test_kind("cuda", false);
+        test_kind("cuda", true);
         return check_result();
     }
     setenv("HOCKET_SIM", fast, 1);
