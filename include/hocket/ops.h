@@ -60,7 +60,7 @@ typedef struct hk_prod_options {
 HK_API hk_array *hk_prod(hk_array *x, const hk_prod_options *options);
 
 /* y = sqrt(sum of x * x over axes). Euclidean (Frobenius) norm along axes (all by default); 0
- * for none. The gradient is 0 where the norm is. Not on GPUs yet. */
+ * for none. The gradient is 0 where the norm is. */
 typedef struct hk_norm_options {
     hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
     bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
@@ -68,7 +68,7 @@ typedef struct hk_norm_options {
 HK_API hk_array *hk_norm(hk_array *x, const hk_norm_options *options);
 
 /* y = how many of x over axes are not 0. How many elements along axes (all by default) are not
- * 0, as int64; a NaN is not. Not on GPUs yet. No gradient: its result does not vary smoothly. */
+ * 0, as int64; a NaN is not. No gradient: its result does not vary smoothly. */
 typedef struct hk_count_nonzero_options {
     hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
     bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
@@ -76,7 +76,7 @@ typedef struct hk_count_nonzero_options {
 HK_API hk_array *hk_count_nonzero(hk_array *x, const hk_count_nonzero_options *options);
 
 /* Whether any element along axes (all by default) is not 0, as bool; false for none. NaN is not
- * 0. Not on GPUs yet. No gradient: its result does not vary smoothly. */
+ * 0. No gradient: its result does not vary smoothly. */
 typedef struct hk_any_options {
     hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
     bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
@@ -84,7 +84,7 @@ typedef struct hk_any_options {
 HK_API hk_array *hk_any(hk_array *x, const hk_any_options *options);
 
 /* Whether all elements along axes (all by default) are not 0, as bool; true for none. NaN is not
- * 0. Not on GPUs yet. No gradient: its result does not vary smoothly. */
+ * 0. No gradient: its result does not vary smoothly. */
 typedef struct hk_all_options {
     hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
     bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
@@ -125,7 +125,7 @@ HK_API void hk_var_mean(hk_array *x, const hk_var_mean_options *options, hk_arra
                         hk_array **mean);
 
 /* y = ln(sum of e ** x over axes). Logarithm of the sum of exponentials along axes (all by
- * default), without overflow; -inf for none. Not on GPUs yet. */
+ * default), without overflow; -inf for none. */
 typedef struct hk_logsumexp_options {
     hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
     bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
@@ -660,7 +660,7 @@ HK_API hk_array *hk_argmax(hk_array *x, int64_t axis);
 
 /* y = argmin of x along axis. Index of the smallest element along an axis, as int64: the first
  * where several are equal, and the first NaN where there is one. Of all elements: of
- * hk_reshape(x, hk_shape(-1)). Not on GPUs yet. No gradient: its result is an index. */
+ * hk_reshape(x, hk_shape(-1)). No gradient: its result is an index. */
 typedef struct hk_argmin_arguments {
     int64_t axis; /* the axis to search along, which disappears */
 } hk_argmin_arguments;
@@ -716,13 +716,13 @@ typedef struct hk_topk_arguments {
 HK_API void hk_topk(hk_array *x, int64_t k, int64_t axis, bool largest, hk_array **values,
                     hk_array **indices);
 
-/* Whether each element of x is equal to one of elements, of any shape, as bool. A NaN is not.
- * Not on GPUs yet. No gradient: its result does not vary smoothly. */
+/* Whether each element of x is equal to one of elements, of any shape, as bool. A NaN is not. No
+ * gradient: its result does not vary smoothly. */
 HK_API hk_array *hk_isin(hk_array *x, hk_array *elements);
 
 /* How many elements of x lie in each of so many bins of one width from low to high, as int64. A
  * bin has its lower edge, the last one both; what lies outside, NaN included, is not counted.
- * hk_linspace gives the edges. Not on GPUs yet. No gradient: its result does not vary smoothly. */
+ * hk_linspace gives the edges. No gradient: its result does not vary smoothly. */
 typedef struct hk_histogram_arguments {
     int64_t bins; /* how many, of one width */
     double low; /* where the first begins */
@@ -1268,14 +1268,14 @@ typedef struct hk_qr_options {
 HK_API void hk_qr(hk_array *x, const hk_qr_options *options, hk_array **q, hk_array **r);
 
 /* Square matrices, which lie along the last two axes, to the power of a whole number; 0 gives
- * the identity. A negative power of a singular matrix fails the result. Not on GPUs yet. */
+ * the identity. A negative power of a singular matrix fails the result. */
 typedef struct hk_matrix_power_arguments {
     int64_t n; /* a negative one: powers of the inverse */
 } hk_matrix_power_arguments;
 HK_API hk_array *hk_matrix_power(hk_array *x, int64_t n);
 
 /* Norms of matrices, which lie along the last two axes: Frobenius, nuclear, 1, 2, infinite, or
- * the smallest in place of the largest. Of complex matrices they are real. Not on GPUs yet. */
+ * the smallest in place of the largest. Of complex matrices they are real. */
 typedef struct hk_matrix_norm_options {
     int64_t ord; /* an hk_norm_order (default: HK_NORM_FRO) */
     bool keepdims; /* keep the two axes, with size 1 (default: false) */
@@ -1283,7 +1283,7 @@ typedef struct hk_matrix_norm_options {
 HK_API hk_array *hk_matrix_norm(hk_array *x, const hk_matrix_norm_options *options);
 
 /* (sum of |x| ** ord over axes) ** (1 / ord). The p-norm of vectors along axes. Where the norm
- * is 0 its gradient is 0. Of complex vectors it is real. Not on GPUs yet. */
+ * is 0 its gradient is 0. Of complex vectors it is real. */
 typedef struct hk_vector_norm_arguments {
     double ord; /* p: 2, 1, INFINITY, -INFINITY, 0 for how many are not 0, or any other */
     hk_dims axes; /* axes to reduce; without one, such as (hk_dims){0}: all */

@@ -110,7 +110,7 @@ inline array prod(const array &x, const prod_options &options = {}, hk_source at
 }
 
 /* y = sqrt(sum of x * x over axes). Euclidean (Frobenius) norm along axes (all by default); 0
- * for none. The gradient is 0 where the norm is. Not on GPUs yet. */
+ * for none. The gradient is 0 where the norm is. */
 struct norm_options {
     HKI_OPTION(norm_options, hk::shape, axes)
     HKI_OPTION(norm_options, bool, keepdims)
@@ -129,7 +129,7 @@ inline array norm(const array &x, const norm_options &options = {}, hk_source at
 }
 
 /* y = how many of x over axes are not 0. How many elements along axes (all by default) are not
- * 0, as int64; a NaN is not. Not on GPUs yet. No gradient: its result does not vary smoothly. */
+ * 0, as int64; a NaN is not. No gradient: its result does not vary smoothly. */
 struct count_nonzero_options {
     HKI_OPTION(count_nonzero_options, hk::shape, axes)
     HKI_OPTION(count_nonzero_options, bool, keepdims)
@@ -149,7 +149,7 @@ inline array count_nonzero(const array &x, const count_nonzero_options &options 
 }
 
 /* Whether any element along axes (all by default) is not 0, as bool; false for none. NaN is not
- * 0. Not on GPUs yet. No gradient: its result does not vary smoothly. */
+ * 0. No gradient: its result does not vary smoothly. */
 struct any_options {
     HKI_OPTION(any_options, hk::shape, axes)
     HKI_OPTION(any_options, bool, keepdims)
@@ -168,7 +168,7 @@ inline array any(const array &x, const any_options &options = {}, hk_source at =
 }
 
 /* Whether all elements along axes (all by default) are not 0, as bool; true for none. NaN is not
- * 0. Not on GPUs yet. No gradient: its result does not vary smoothly. */
+ * 0. No gradient: its result does not vary smoothly. */
 struct all_options {
     HKI_OPTION(all_options, hk::shape, axes)
     HKI_OPTION(all_options, bool, keepdims)
@@ -258,7 +258,7 @@ inline var_mean_results var_mean(const array &x, const var_mean_options &options
 }
 
 /* y = ln(sum of e ** x over axes). Logarithm of the sum of exponentials along axes (all by
- * default), without overflow; -inf for none. Not on GPUs yet. */
+ * default), without overflow; -inf for none. */
 struct logsumexp_options {
     HKI_OPTION(logsumexp_options, hk::shape, axes)
     HKI_OPTION(logsumexp_options, bool, keepdims)
@@ -1954,7 +1954,7 @@ inline array argmax(const array &x, int64_t axis, hk_source at = here()) noexcep
 
 /* y = argmin of x along axis. Index of the smallest element along an axis, as int64: the first
  * where several are equal, and the first NaN where there is one. Of all elements: of
- * hk_reshape(x, hk_shape(-1)). Not on GPUs yet. No gradient: its result is an index. */
+ * hk_reshape(x, hk_shape(-1)). No gradient: its result is an index. */
 inline array argmin(const array &x, int64_t axis, hk_source at = here()) noexcept
 {
     return array::take(hk_argmin_at(at, x.get(), axis));
@@ -2012,8 +2012,8 @@ inline topk_results topk(const array &x, int64_t k, int64_t axis, bool largest,
     return {array::take(results[0]), array::take(results[1])};
 }
 
-/* Whether each element of x is equal to one of elements, of any shape, as bool. A NaN is not.
- * Not on GPUs yet. No gradient: its result does not vary smoothly. */
+/* Whether each element of x is equal to one of elements, of any shape, as bool. A NaN is not. No
+ * gradient: its result does not vary smoothly. */
 inline array isin(const array &x, const array &elements, hk_source at = here()) noexcept
 {
     return array::take(hk_isin_at(at, x.get(), elements.get()));
@@ -2021,7 +2021,7 @@ inline array isin(const array &x, const array &elements, hk_source at = here()) 
 
 /* How many elements of x lie in each of so many bins of one width from low to high, as int64. A
  * bin has its lower edge, the last one both; what lies outside, NaN included, is not counted.
- * hk_linspace gives the edges. Not on GPUs yet. No gradient: its result does not vary smoothly. */
+ * hk_linspace gives the edges. No gradient: its result does not vary smoothly. */
 inline array histogram(const array &x, int64_t bins, double low, double high,
                        hk_source at = here()) noexcept
 {
@@ -2961,14 +2961,14 @@ inline qr_results qr(const array &x, const qr_options &options = {},
 }
 
 /* Square matrices, which lie along the last two axes, to the power of a whole number; 0 gives
- * the identity. A negative power of a singular matrix fails the result. Not on GPUs yet. */
+ * the identity. A negative power of a singular matrix fails the result. */
 inline array matrix_power(const array &x, int64_t n, hk_source at = here()) noexcept
 {
     return array::take(hk_matrix_power_at(at, x.get(), n));
 }
 
 /* Norms of matrices, which lie along the last two axes: Frobenius, nuclear, 1, 2, infinite, or
- * the smallest in place of the largest. Of complex matrices they are real. Not on GPUs yet. */
+ * the smallest in place of the largest. Of complex matrices they are real. */
 struct matrix_norm_options {
     HKI_OPTION(matrix_norm_options, int64_t, ord)
     HKI_OPTION(matrix_norm_options, bool, keepdims)
@@ -2988,7 +2988,7 @@ inline array matrix_norm(const array &x, const matrix_norm_options &options = {}
 }
 
 /* (sum of |x| ** ord over axes) ** (1 / ord). The p-norm of vectors along axes. Where the norm
- * is 0 its gradient is 0. Of complex vectors it is real. Not on GPUs yet. */
+ * is 0 its gradient is 0. Of complex vectors it is real. */
 inline array vector_norm(const array &x, double ord, const hk::shape &axes, bool keepdims,
                          hk_source at = here()) noexcept
 {

@@ -216,12 +216,22 @@ static void reduction_init(reduction *self, const hki_tensor *x, unsigned mask,
 static const hki_cuda_reduce_launches *launches_of(hki_op_id id)
 {
     switch (id) {
-    case HKI_OP_ID_max:
-        return &hki_cuda_reduce_max;
-    case HKI_OP_ID_min:
-        return &hki_cuda_reduce_min;
-    case HKI_OP_ID_mean:
-        return &hki_cuda_reduce_mean;
+#define LAUNCHES(name)                                                                             \
+    case HKI_OP_ID_##name:                                                                         \
+        return &hki_cuda_reduce_##name;
+        LAUNCHES(mean)
+        LAUNCHES(max)
+        LAUNCHES(min)
+        LAUNCHES(argmax)
+        LAUNCHES(argmin)
+        LAUNCHES(norm)
+        LAUNCHES(any)
+        LAUNCHES(all)
+#undef LAUNCHES
+    case HKI_OP_ID_count_nonzero:
+        return &hki_cuda_reduce_count;
+    case HKI_OP_ID_exponent_offset:
+        return &hki_cuda_reduce_offset;
     default:
         return &hki_cuda_reduce_sum;
     }
@@ -252,7 +262,7 @@ void hki_cuda_call_argmax(const hki_kernel_call *call, hki_cuda_stream *stream)
     const hki_tensor *x = &call->in[0];
     const int64_t axis = ((const hki_argmax_options *)call->options)->axis;
     reduce_mask(stream, x, &call->out[0], 1u << hki_axis_from_front(axis, x->ndim), false,
-                &hki_cuda_reduce_argmax);
+                launches_of(call->op->id));
 }
 
 /* What goes: axes that the sums do not have, or have one entry of. */
@@ -322,4 +332,35 @@ void hki_cuda_call_extremum_backward(const hki_kernel_call *call, hki_cuda_strea
         begin += hki_cuda_walk_part(&self.kept, begin, HKI_CUDA_MAX_INDEX, &kept);
         share_kept(stream, &self, &kept);
     }
+}
+
+/* ---- gradient of norm ------------------------------------------------------------------------------------------ */
+
+static void launch_norm(hki_cuda_stream *stream, const hki_cuda_path *path, void *argument)
+{
+    hki_cuda_launch_norm_gradient(stream, path, *(const hk_dtype *)argument);
+}
+
+void hki_cuda_call_norm_backward(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    const hki_sum_options *options = call->options;
+    const hki_tensor *x = &call->in[0];
+    const unsigned mask = hki_reduce_mask_of(options, x->ndim);
+    const operand operands[] = {operand_of(&call->out[0]), operand_of(x),
+                                operand_spread(&call->in[1], x, mask, options->keepdims),
+                                operand_spread(&call->in[2], x, mask, options->keepdims)};
+    const int item = hki_cuda_item_bytes(x->dtype);
+    hk_dtype dtype = x->dtype;
+    hki_cuda_walk walk;
+    hki_cuda_walk_init(&walk, 4);
+    for (int axis = 0; axis < x->ndim; axis++) {
+        int64_t steps[4];
+        for (int i = 0; i < 4; i++)
+            steps[i] = operands[i].strides[axis] * item;
+        hki_cuda_walk_add_axis(&walk, x->dims[axis], steps);
+    }
+    for (int i = 0; i < 4; i++)
+        walk.data[i] = operands[i].data;
+    hki_cuda_each_part(stream, &walk, HKI_CUDA_PACK_BYTES / item,
+                       (const int[]){item, item, item, item}, launch_norm, &dtype);
 }

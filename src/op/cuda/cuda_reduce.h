@@ -3,8 +3,11 @@
  *
  *   sum, mean  float types add up in double, integers in int64, which wraps around; the mean of integers is float64
  *   max, min   a NaN is the maximum and the minimum
- *   argmax     int64: where in the axis that goes the first largest element, or the first NaN, is
- *   ties       int64: how many elements equal the reference, where NaN equals NaN; of float types */
+ *   offset     the maximum, or 0 where that is infinite; of float types
+ *   argmax     int64: where in the axis that goes the first largest element, or the first NaN, is; argmin alike
+ *   ties       int64: how many elements equal the reference, where NaN equals NaN; of float types
+ *   norm       the root of the sum of squares, in double; of float types
+ *   count      int64: how many are not 0, as NaN is; any, all: bool */
 #ifndef HOCKET_OP_CUDA_REDUCE_H
 #define HOCKET_OP_CUDA_REDUCE_H
 
@@ -42,7 +45,9 @@ typedef struct hki_cuda_reduce_launches {
 } hki_cuda_reduce_launches;
 
 extern const hki_cuda_reduce_launches hki_cuda_reduce_sum, hki_cuda_reduce_mean,
-    hki_cuda_reduce_max, hki_cuda_reduce_min, hki_cuda_reduce_argmax, hki_cuda_reduce_ties;
+    hki_cuda_reduce_max, hki_cuda_reduce_min, hki_cuda_reduce_offset, hki_cuda_reduce_argmax,
+    hki_cuda_reduce_argmin, hki_cuda_reduce_ties, hki_cuda_reduce_norm, hki_cuda_reduce_count,
+    hki_cuda_reduce_any, hki_cuda_reduce_all;
 
 /* ---- sharing the gradient of an extremum */
 
@@ -57,6 +62,10 @@ enum {
     HKI_CUDA_SHARE_WIDTH = 2 /* 16 bytes of the ties */
 };
 void hki_cuda_launch_share(hki_cuda_stream *stream, const hki_cuda_path *path, hk_dtype dtype);
+
+/* ---- the gradient of a norm: operand 0 becomes x (dy / norm) of operands 1, 3 and 2, and 0 where the norm is 0. */
+void hki_cuda_launch_norm_gradient(hki_cuda_stream *stream, const hki_cuda_path *path,
+                                   hk_dtype dtype);
 
 #ifdef __cplusplus
 }

@@ -57,6 +57,13 @@ template <class Element, class Result, bool IsMax> struct extremum_of {
 template <class Element> using max_of = extremum_of<Element, Element, true>;
 template <class Element> using min_of = extremum_of<Element, Element, false>;
 
+template <class Element> struct offset_of : max_of<Element> {
+    HKI_DEVICE Element make(Element found, bool, double)
+    {
+        return found - found == 0 || is_nan(found) ? found : (Element)0;
+    }
+};
+
 /* A value and where it is; index -1: none. */
 template <class Element> struct place {
     typename word_of<Element>::type value;
@@ -68,7 +75,7 @@ HKI_DEVICE place<Element> hki_other_lane(place<Element> value, int distance)
     return {hki_other_lane(value.value, distance), hki_other_lane(value.index, distance)};
 }
 
-template <class Element> struct argmax_join {
+template <class Element, bool IsMax> struct arg_join {
     static constexpr bool has_reference = false;
     using word = place<Element>;
     using result = int64_t;
@@ -84,7 +91,7 @@ template <class Element> struct argmax_join {
             return is_nan(a.value);
         if (a.value == b.value || is_nan(a.value))
             return a.index < b.index;
-        return a.value > b.value;
+        return IsMax ? a.value > b.value : a.value < b.value;
     }
     HKI_DEVICE word join(word a, word b)
     {
@@ -95,20 +102,22 @@ template <class Element> struct argmax_join {
         return found.index;
     }
 };
-template <class Element> struct argmax_of : argmax_join<Element> {
+template <class Element, bool IsMax> struct arg_of : arg_join<Element, IsMax> {
     using element = Element;
     HKI_DEVICE place<Element> of(Element x, int64_t index, Element)
     {
         return {x, index};
     }
 };
-template <class Element> struct argmax_words : argmax_join<Element> {
+template <class Element, bool IsMax> struct arg_words : arg_join<Element, IsMax> {
     using element = place<Element>;
     HKI_DEVICE element of(element x, int64_t, element)
     {
         return x;
     }
 };
+template <class Element> using argmax_of = arg_of<Element, true>;
+template <class Element> using argmin_of = arg_of<Element, false>;
 
 template <class Element> struct ties_of {
     static constexpr bool has_reference = true;
@@ -164,17 +173,25 @@ template <class Kind> static void words(hki_cuda_stream *stream, const hki_cuda_
             words<extremum_of<int32_t, uint8_t, is_max>>,                                          \
             words<extremum_of<int32_t, uint8_t, is_max>>                                           \
     }
-#define ARGMAX_WORDS(type) words<argmax_words<type>>
+#define ARG_WORDS(is_max)                                                                          \
+    {                                                                                              \
+        words<arg_words<float, is_max>>, words<arg_words<double, is_max>>,                         \
+            words<arg_words<int32_t, is_max>>, words<arg_words<int64_t, is_max>>,                  \
+            words<arg_words<uint8_t, is_max>>, words<arg_words<uint8_t, is_max>>                   \
+    }
 
 const hki_cuda_reduce_launches hki_cuda_reduce_max = {
     ELEMENTS(max_of), EXTREMUM_WORDS(max_of, true), {4, 8, 4, 8, 4, 4}};
 const hki_cuda_reduce_launches hki_cuda_reduce_min = {
     ELEMENTS(min_of), EXTREMUM_WORDS(min_of, false), {4, 8, 4, 8, 4, 4}};
+const hki_cuda_reduce_launches hki_cuda_reduce_offset = {
+    {elements<offset_of, float>, elements<offset_of, double>, nullptr, nullptr, nullptr, nullptr},
+    {words<offset_of<float>>, words<offset_of<double>>, nullptr, nullptr, nullptr, nullptr},
+    {4, 8, 0, 0, 0, 0}};
 const hki_cuda_reduce_launches hki_cuda_reduce_argmax = {
-    ELEMENTS(argmax_of),
-    {ARGMAX_WORDS(float), ARGMAX_WORDS(double), ARGMAX_WORDS(int32_t), ARGMAX_WORDS(int64_t),
-     ARGMAX_WORDS(uint8_t), ARGMAX_WORDS(uint8_t)},
-    {16, 16, 16, 16, 16, 16}};
+    ELEMENTS(argmax_of), ARG_WORDS(true), {16, 16, 16, 16, 16, 16}};
+const hki_cuda_reduce_launches hki_cuda_reduce_argmin = {
+    ELEMENTS(argmin_of), ARG_WORDS(false), {16, 16, 16, 16, 16, 16}};
 const hki_cuda_reduce_launches hki_cuda_reduce_ties = {
     {elements<ties_of, float>, elements<ties_of, double>, nullptr, nullptr, nullptr, nullptr},
     {words<ties_words>, words<ties_words>, nullptr, nullptr, nullptr, nullptr},

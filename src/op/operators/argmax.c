@@ -170,7 +170,6 @@ const hk_op hki_op_argmin = {
            "hk_shape(-1)).",
     .formula = "y = argmin of x along axis",
     .dtypes = HKI_ALL_DTYPES,
-    .host_only = true,
     .infer = argmax_infer,
     .split = HKI_SPLIT_ELEMENTS,
     .plan = argmax_plan,

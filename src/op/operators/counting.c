@@ -83,7 +83,6 @@ const hk_op hki_op_isin = {
     .doc = "Whether each element of x is equal to one of elements, of any shape, as bool. A NaN is "
            "not.",
     .dtypes = HKI_ALL_DTYPES,
-    .host_only = true,
     .infer = isin_infer,
     .compose = isin_compose,
     .no_grad_why = "its result does not vary smoothly",
@@ -178,7 +177,6 @@ const hk_op hki_op_histogram = {
         "int64. A bin has its lower edge, the last one both; what lies outside, NaN included, is "
         "not counted. hk_linspace gives the edges.",
     .dtypes = HKI_FLOATS,
-    .host_only = true,
     .infer = histogram_infer,
     .compose = histogram_compose,
     .no_grad_why = "its result does not vary smoothly",

@@ -577,7 +577,6 @@ const hk_op hki_op_exponent_offset = {
     .doc = "Largest element along axes, or 0 where that is infinite.",
     .dtypes = HKI_FLOATS,
     .internal = true,
-    .host_only = true,
     .infer = reduce_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = reduce_plan,

@@ -263,4 +263,4 @@ const hk_op hki_op_prod_second = {
     .untested = "the second gradient of prod tests it",
     .data = &prod_second_loops,
 };
-BACKWARD(norm_backward, norm_loops, false, norm_grad, 7, NULL, "Gradient of norm.")
+BACKWARD(norm_backward, norm_loops, true, norm_grad, 7, NULL, "Gradient of norm.")

@@ -352,7 +352,6 @@ const hk_op hki_op_logsumexp = {
            "-inf for none.",
     .formula = "y = ln(sum of e ** x over axes)",
     .dtypes = HKI_FLOATS,
-    .host_only = true,
     .infer = logsumexp_infer,
     .compose = logsumexp_compose,
     .reference = logsumexp_reference,
