@@ -668,7 +668,7 @@ HK_API hk_array *hk_argmin(hk_array *x, int64_t axis);
 
 /* y[i] = sum of x[j] for j <= i. Sums of all elements up to each along an axis. float32 is added
  * up in double precision; unsigned integers give uint64, others and bool int64, which wrap
- * around. Not on GPUs yet. */
+ * around. */
 typedef struct hk_cumulative_sum_arguments {
     int64_t axis; /* the axis along which elements are gathered */
 } hk_cumulative_sum_arguments;

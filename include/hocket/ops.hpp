@@ -1962,7 +1962,7 @@ inline array argmin(const array &x, int64_t axis, hk_source at = here()) noexcep
 
 /* y[i] = sum of x[j] for j <= i. Sums of all elements up to each along an axis. float32 is added
  * up in double precision; unsigned integers give uint64, others and bool int64, which wrap
- * around. Not on GPUs yet. */
+ * around. */
 inline array cumulative_sum(const array &x, int64_t axis, hk_source at = here()) noexcept
 {
     return array::take(hk_cumulative_sum_at(at, x.get(), axis));

@@ -211,7 +211,7 @@ static void test_wait_in_task(void)
     hk_failures_clear();
 }
 
-enum { WRITERS = 4, WRITES = HKI_SANITIZED ? 500 : 2000, SLOTS = 64 };
+enum { WRITERS = 4, WRITES = HKI_SANITIZED ? 150 : 2000, SLOTS = 64 };
 
 typedef struct writer {
     hk_array *x;

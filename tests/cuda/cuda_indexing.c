@@ -138,6 +138,33 @@ static void test_sorting(hk_dtype dtype, int64_t size, bool descending)
     compare("places", places[0], places[1], 0);
 }
 
+/* ---- cumulative sums, and masks ------------------------------------------------------------------------------ */
+
+/* Lines of several blocks. */
+static void test_cumulative(hk_dtype dtype, int64_t axis)
+{
+    HK_SCOPE;
+    hk_array *x = hk_cast(hk_random_int(0, 90, hk_shape(3, 5000, 2), HK_I64, host), dtype);
+    hk_array *made[2];
+    for (int i = 0; i < 2; i++)
+        made[i] = hk_cumulative_sum(hk_to_device(x, i ? gpu : host), axis);
+    compare("cumulative sums", made[0], made[1], 0); /* whole numbers: exact */
+}
+
+static void test_masks(void)
+{
+    HK_SCOPE;
+    hk_array *x = hk_random_normal(hk_shape(70, 90), HK_F32, host), *made[2], *set[2];
+    for (int i = 0; i < 2; i++) {
+        hk_array *in = hk_copy(hk_to_device(x, i ? gpu : host)), *mask = hk_greater(in, 0.5);
+        made[i] = hk_mask_select(in, mask);
+        set[i] = hk_copy(in);
+        hk_mask_assign(set[i], mask, hk_negative(in));
+    }
+    compare("what a mask selects", made[0], made[1], 0);
+    compare("what a mask sets", set[0], set[1], 0);
+}
+
 /* ---- dtypes ---------------------------------------------------------------------------------------------------- */
 
 /* Those of one call are promoted, as on the CPU; so are gradients. */
@@ -198,6 +225,10 @@ int main(void)
         test_sorting(dtypes[i], 3, false);
         test_sorting(dtypes[i], 1300, i % 2 == 0);
     }
+    for (int i = 0; i < 5; i++)
+        for (int axis = 0; axis < 3; axis++)
+            test_cumulative(dtypes[i], axis);
+    test_masks();
     test_bad_index();
     test_mixed(HK_F32, HK_F64);
     test_mixed(HK_I32, HK_I64);

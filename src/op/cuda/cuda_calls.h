@@ -39,6 +39,10 @@ void hki_cuda_call_topk(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_unsort(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_searchsorted(const hki_kernel_call *call, hki_cuda_stream *stream);
 
+void hki_cuda_call_cumulative_sum(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_mask_places(const hki_kernel_call *call, hki_cuda_stream *stream);
+bool hki_cuda_mask_reports(const hki_kernel_call *call);
+
 void hki_cuda_state_update(const hki_kernel_call *call, hki_cuda_stream *stream); /* update.def */
 
 void hki_cuda_call_random(const hki_kernel_call *call, hki_cuda_stream *stream);

@@ -51,6 +51,8 @@ bool hki_cuda_may_report(const hki_kernel_call *call)
         return hki_cuda_cast_reports(call);
     if (kernel == hki_cuda_call_take || kernel == hki_cuda_call_scatter)
         return hki_cuda_index_reports(call);
+    if (kernel == hki_cuda_call_mask_places)
+        return hki_cuda_mask_reports(call);
     return (kernel == hki_cuda_call_cross_entropy ||
             kernel == hki_cuda_call_cross_entropy_backward) &&
            call->in[0].size > 0;

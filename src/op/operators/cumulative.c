@@ -337,7 +337,7 @@ static const hki_sample samples[] = {
     {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(5, 4)}, .options = AXIS(0)},
 };
 
-#define CUMULATIVE(op, of, gradient, reads, is_internal, why, formula_text, doc_text)              \
+#define CUMULATIVE(op, of, on_gpus, gradient, reads, is_internal, why, formula_text, doc_text)     \
     const hk_op hki_op_##op = {                                                                    \
         HKI_OP_NAMED(op),                                                                          \
         HKI_OP_SAMPLES(samples),                                                                   \
@@ -349,7 +349,8 @@ static const hki_sample samples[] = {
         .dtypes = HKI_ANY_DTYPE,                                                                   \
         .contiguous = true,                                                                        \
         .internal = is_internal,                                                                   \
-        .host_only = true,                                                                         \
+        .host_only = !(on_gpus),                                                                   \
+        .gpu_dtypes = HKI_GPU_DTYPES | HKI_GPU_SUMS,                                               \
         .infer = infer,                                                                            \
         .split = HKI_SPLIT_PLAN,                                                                   \
         .plan = plan,                                                                              \
@@ -364,14 +365,14 @@ static const hki_sample samples[] = {
     };
 
 CUMULATIVE(
-    cumulative_sum, sum, sum_grad, 0, false, NULL, "y[i] = sum of x[j] for j <= i",
+    cumulative_sum, sum, true, sum_grad, 0, false, NULL, "y[i] = sum of x[j] for j <= i",
     "Sums of all elements up to each along an axis. float32 is added up in double precision; "
     "unsigned integers give uint64, others and bool int64, which wrap around.")
-CUMULATIVE(cumulative_prod, prod, prod_grad, 1 | HKI_READS_OUTPUT, false, NULL,
+CUMULATIVE(cumulative_prod, prod, false, prod_grad, 1 | HKI_READS_OUTPUT, false, NULL,
            "y[i] = product of x[j] for j <= i",
            "Products of all elements up to each along an axis. float32 is multiplied in double "
            "precision; unsigned integers give uint64, others and bool int64, which wrap around.")
-CUMULATIVE(reverse_cumulative_sum, reverse_sum, reverse_sum_grad, 0, true, NULL,
+CUMULATIVE(reverse_cumulative_sum, reverse_sum, true, reverse_sum_grad, 0, true, NULL,
            "y[i] = sum of x[j] for j >= i", "Gradient of cumulative_sum.")
 
 const hk_op hki_op_cumulative_prod_backward = {

@@ -86,10 +86,7 @@ static void places_kernel(const hki_kernel_call *call, int64_t piece, int64_t be
         found += mask[i];
     }
     if (found != count)
-        hki_task_fail(call->task, piece, HK_INVALID_ARGUMENT,
-                      "%" PRId64 " elements hold now, but %" PRId64
-                      " did when they were counted: another thread has changed them",
-                      found, count);
+        hki_task_fail(call->task, piece, HK_INVALID_ARGUMENT, HKI_MASK_CHANGED, found, count);
 }
 
 const hk_op hki_op_mask_places = {
@@ -100,7 +97,6 @@ const hk_op hki_op_mask_places = {
     .dtypes = 1u << HK_BOOL,
     .contiguous = true,
     .internal = true,
-    .host_only = true,
     .infer = places_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = places_plan,

@@ -4,6 +4,13 @@
 
 #include "op/op.h"
 
+#include <inttypes.h>
+
+/* How a mask's places cannot be made; with how many hold, and how many did. */
+#define HKI_MASK_CHANGED                                                                           \
+    "%" PRId64 " elements hold now, but %" PRId64                                                  \
+    " did when they were counted: another thread has changed them"
+
 /* A number that such a function reads: blocks. False after hki_call_refuse, by the record of why. */
 bool hki_read_number(hki_call *call, hk_array *x, double *value);
 /* Where elements of the mask, of bool and one axis, hold, as int64; *count: how many. NULL after hki_call_refuse; `count` is then
