@@ -874,8 +874,7 @@ HK_API hk_array *hk_batch_norm(hk_array *x, hk_array *gamma, hk_array *beta, hk_
 /* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Layer norm (Ba et al. 2016): x
  * (…,features) shifted and scaled to mean 0 and variance 1 along its last axis, or several, each
  * row by itself, then scaled by gamma and shifted by beta, of the shape of these axes. The
- * variance is biased. For GPUs there is no kernel yet. gamma may be NULL. beta may be NULL. Not
- * on GPUs yet. */
+ * variance is biased. gamma may be NULL. beta may be NULL. */
 typedef struct hk_layer_norm_options {
     int64_t axes; /* how many of the last axes are normalised together (default: 1) */
     double eps; /* added to the variance, > 0 (default: 1e-5) */
@@ -885,7 +884,7 @@ HK_API hk_array *hk_layer_norm(hk_array *x, hk_array *gamma, hk_array *beta,
 
 /* y = x / sqrt(mean of x**2 + eps) * gamma. RMS norm (Zhang, Sennrich 2019): x divided by the
  * root of its mean square along the last axis, or several, then scaled by gamma, of the shape of
- * these axes. For GPUs there is no kernel yet. gamma may be NULL. Not on GPUs yet. */
+ * these axes. gamma may be NULL. */
 typedef struct hk_rms_norm_options {
     int64_t axes; /* how many of the last axes are normalised together (default: 1) */
     double eps; /* added to the variance, > 0 (default: 1e-5) */
@@ -895,8 +894,8 @@ HK_API hk_array *hk_rms_norm(hk_array *x, hk_array *gamma, const hk_rms_norm_opt
 /* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Group norm (Wu, He 2018): of each sample
  * of x (n,channels,…) each group of channels, with all its positions, shifted and scaled to mean
  * 0 and variance 1, then each channel scaled by gamma and shifted by beta (channels). As many
- * groups as channels: instance norm (Ulyanov et al. 2016). The variance is biased. For GPUs
- * there is no kernel yet. gamma may be NULL. beta may be NULL. Not on GPUs yet. */
+ * groups as channels: instance norm (Ulyanov et al. 2016). The variance is biased. gamma may be
+ * NULL. beta may be NULL. */
 typedef struct hk_group_norm_options {
     int64_t groups; /* parts of the channels, normalised each with all its positions (default: 1) */
     double eps; /* added to the variance, > 0 (default: 1e-5) */

@@ -2293,8 +2293,7 @@ inline array batch_norm(const array &x, const array &gamma, const array &beta,
 /* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Layer norm (Ba et al. 2016): x
  * (…,features) shifted and scaled to mean 0 and variance 1 along its last axis, or several, each
  * row by itself, then scaled by gamma and shifted by beta, of the shape of these axes. The
- * variance is biased. For GPUs there is no kernel yet. gamma may be NULL. beta may be NULL. Not
- * on GPUs yet. */
+ * variance is biased. gamma may be NULL. beta may be NULL. */
 struct layer_norm_options {
     HKI_OPTION(layer_norm_options, int64_t, axes)
     HKI_OPTION(layer_norm_options, double, eps)
@@ -2315,7 +2314,7 @@ inline array layer_norm(const array &x, const array &gamma = {}, const array &be
 
 /* y = x / sqrt(mean of x**2 + eps) * gamma. RMS norm (Zhang, Sennrich 2019): x divided by the
  * root of its mean square along the last axis, or several, then scaled by gamma, of the shape of
- * these axes. For GPUs there is no kernel yet. gamma may be NULL. Not on GPUs yet. */
+ * these axes. gamma may be NULL. */
 struct rms_norm_options {
     HKI_OPTION(rms_norm_options, int64_t, axes)
     HKI_OPTION(rms_norm_options, double, eps)
@@ -2337,8 +2336,8 @@ inline array rms_norm(const array &x, const array &gamma = {},
 /* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Group norm (Wu, He 2018): of each sample
  * of x (n,channels,…) each group of channels, with all its positions, shifted and scaled to mean
  * 0 and variance 1, then each channel scaled by gamma and shifted by beta (channels). As many
- * groups as channels: instance norm (Ulyanov et al. 2016). The variance is biased. For GPUs
- * there is no kernel yet. gamma may be NULL. beta may be NULL. Not on GPUs yet. */
+ * groups as channels: instance norm (Ulyanov et al. 2016). The variance is biased. gamma may be
+ * NULL. beta may be NULL. */
 struct group_norm_options {
     HKI_OPTION(group_norm_options, int64_t, groups)
     HKI_OPTION(group_norm_options, double, eps)

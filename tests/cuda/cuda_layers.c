@@ -109,6 +109,32 @@ static hk_array *normalise(hk_array *const *in)
     return hk_batch_norm(in[0], in[1], in[2], NULL, NULL, NULL);
 }
 
+static hk_array *normalise_rows(hk_array *const *in)
+{
+    return hk_layer_norm(in[0], in[1], in[2], NULL);
+}
+
+static hk_array *normalise_groups(hk_array *const *in)
+{
+    return hk_group_norm(in[0], in[1], in[2], &(hk_group_norm_options){.groups = 3});
+}
+
+/* Of which the gradient is that of the scales. */
+static hk_array *scale_rows(hk_array *const *in)
+{
+    return hk_layer_norm(in[1], in[0], in[2], NULL);
+}
+
+static hk_array *scale_groups(hk_array *const *in)
+{
+    return hk_group_norm(in[1], in[0], in[2], &(hk_group_norm_options){.groups = 3});
+}
+
+static hk_array *scale_rms(hk_array *const *in)
+{
+    return hk_rms_norm(in[1], in[0], &(hk_rms_norm_options){.axes = 2});
+}
+
 static const layer layers[] = {
     {"matmul", plain, {SHAPE(37, 530), SHAPE(530, 29)}},
     {"matmul of transposed", both_transposed, {SHAPE(53, 37), SHAPE(29, 53)}},
@@ -130,6 +156,15 @@ static const layer layers[] = {
     {"batch_norm", normalise, {SHAPE(40, 3, 30, 31), SHAPE(3), SHAPE(3)}},
     {"batch_norm in packs", normalise, {SHAPE(7, 5, 12, 8), SHAPE(5), SHAPE(5)}},
     {"batch_norm of vectors", normalise, {SHAPE(5000, 4), SHAPE(4), SHAPE(4)}},
+    {"layer_norm of long rows", normalise_rows, {SHAPE(3, 5001), SHAPE(5001), SHAPE(5001)}},
+    {"layer_norm in packs", normalise_rows, {SHAPE(700, 64), SHAPE(64), SHAPE(64)}},
+    {"layer_norm's scales", scale_rows, {SHAPE(70), SHAPE(5000, 70), SHAPE(70)}},
+    {"rms_norm's scales", scale_rms, {SHAPE(6, 7), SHAPE(900, 6, 7)}},
+    {"group_norm", normalise_groups, {SHAPE(5, 6, 31, 33), SHAPE(6), SHAPE(6)}},
+    {"group_norm in packs", normalise_groups, {SHAPE(5, 6, 12, 10), SHAPE(6), SHAPE(6)}},
+    {"group_norm of vectors", normalise_groups, {SHAPE(50, 36), SHAPE(36), SHAPE(36)}},
+    {"group_norm's scales", scale_groups, {SHAPE(6), SHAPE(70, 6, 12, 10), SHAPE(6)}},
+    {"group_norm's scales, of vectors", scale_groups, {SHAPE(36), SHAPE(900, 36), SHAPE(36)}},
 };
 
 /* ---- comparison ---------------------------------------------------------------------------------------- */
@@ -331,7 +366,7 @@ static void test_small_workspace(hk_device device)
     CHECK(hk_status_count(hk_wait_all()) == 0);
 }
 
-/* Layers of norms, which GPUs have no kernels of, are made of operators there. Releases the layer. */
+/* Releases the layer. */
 static void test_norm_layer(hk_module *module, hk_device device)
 {
     HK_SCOPE;
@@ -356,18 +391,18 @@ static void test_norm_layer(hk_module *module, hk_device device)
 }
 
 /* Images that begin between what is read in one go have the same bytes. */
-static void test_norm_alignment(hk_device device)
+static void test_norm_alignment(call_fn normal, int64_t scales, hk_device device)
 {
     HK_SCOPE;
     const int64_t size = 6 * 3 * 20 * 12;
     hk_array *flat = hk_random_uniform(hk_shape(size + 1), HK_F32, device);
     hk_array *beside = hk_slice(flat, 0, 1, size + 1), *made[2], *grads[2];
-    hk_array *gamma = hk_ones(hk_shape(3), HK_F32, device);
+    hk_array *gamma = hk_ones(hk_shape(scales), HK_F32, device);
     for (int i = 0; i < 2; i++) {
         hk_array *x = hk_reshape(i ? hk_copy(beside) : beside, hk_shape(6, 3, 20, 12));
         hk_attach_grad(x, HK_GRAD_WRITE);
         hk_record_begin();
-        made[i] = hk_batch_norm(x, gamma, gamma, NULL, NULL, NULL);
+        made[i] = normal((hk_array *const[]){x, gamma, gamma});
         hk_array *loss = hk_sum(hk_square(hk_tanh(made[i])), NULL);
         hk_record_end();
         CHECK(hk_ok(hk_backward(loss)));
@@ -402,7 +437,9 @@ int main(void)
         test_layer(&layers[i], HK_F32, device);
         test_layer(&layers[i], HK_F64, device);
     }
-    test_norm_alignment(device);
+    test_norm_alignment(normalise, 3, device);
+    test_norm_alignment(normalise_rows, 12, device);
+    test_norm_alignment(normalise_groups, 3, device);
     test_norm_layer(hk_layer_norm_layer(0), device);
     test_norm_layer(hk_layer_norm_over_layer(2, 0), device);
     test_norm_layer(hk_rms_norm_layer(0), device);

@@ -20,12 +20,6 @@ template <class Element> struct larger {
         return b > a ? b : a;
     }
 };
-struct added {
-    HKI_DEVICE double join(double a, double b)
-    {
-        return a + b;
-    }
-};
 
 /* The largest element of a line and the sum of exp(element - max); every lane gets them. Lines that are not there have
  * size 0. */
@@ -43,7 +37,7 @@ HKI_DEVICE line_sums<Element> sum_line(const hki_lane &at, const Element *x, int
     line.max = hki_join_lanes<larger<Element>>(at, line.max, max_room);
     for (int64_t i = at.lane; i < size; i += at.lanes)
         line.sum += (double)exp_of(x[i * step] - line.max);
-    line.sum = hki_join_lanes<added>(at, line.sum, sum_room);
+    line.sum = hki_join_lanes<hki_added>(at, line.sum, sum_room);
     return line;
 }
 
@@ -113,7 +107,7 @@ template <class Element, int PACKS> struct held_line {
             line.sum += (double)power;
             return to_exponentials ? power : above;
         });
-        line.sum = hki_join_lanes<added>(at, line.sum, sum_room);
+        line.sum = hki_join_lanes<hki_added>(at, line.sum, sum_room);
         return line;
     }
 };
