@@ -963,8 +963,8 @@ HK_API hk_array *hk_binary_cross_entropy(hk_array *x, hk_array *target,
  * dtype. With smoothing s a target is 1 - s for the label and s / classes for each class
  * (Szegedy et al. 2016). The mean is weighted by the labels' weights, ignored ones left out, and
  * NaN where all are. A label that is none of the classes fails the result. weight has no
- * gradient. For rows without any of this, hk_softmax_cross_entropy is as fast, and on GPUs.
- * weight may be NULL. Not on GPUs yet. */
+ * gradient. For rows without any of this, hk_softmax_cross_entropy is as fast. weight may be
+ * NULL. */
 typedef struct hk_cross_entropy_loss_options {
     int64_t axis; /* of the classes; -1 is the last, minus the number of axes the first (default:
                      1) */
@@ -977,8 +977,7 @@ HK_API hk_array *hk_cross_entropy_loss(hk_array *x, hk_array *labels, hk_array *
                                        const hk_cross_entropy_loss_options *options);
 
 /* mean of -weight[label] x[label]. Minus x at the labels, x being logarithms of probabilities,
- * as hk_log_softmax gives; all else is as in hk_cross_entropy_loss. weight may be NULL. Not on
- * GPUs yet. */
+ * as hk_log_softmax gives; all else is as in hk_cross_entropy_loss. weight may be NULL. */
 typedef struct hk_nll_loss_options {
     int64_t axis; /* of the classes; -1 is the last, minus the number of axes the first (default:
                      1) */

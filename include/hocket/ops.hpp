@@ -2495,8 +2495,8 @@ inline array binary_cross_entropy(const array &x, const array &target,
  * dtype. With smoothing s a target is 1 - s for the label and s / classes for each class
  * (Szegedy et al. 2016). The mean is weighted by the labels' weights, ignored ones left out, and
  * NaN where all are. A label that is none of the classes fails the result. weight has no
- * gradient. For rows without any of this, hk_softmax_cross_entropy is as fast, and on GPUs.
- * weight may be NULL. Not on GPUs yet. */
+ * gradient. For rows without any of this, hk_softmax_cross_entropy is as fast. weight may be
+ * NULL. */
 struct cross_entropy_loss_options {
     HKI_OPTION(cross_entropy_loss_options, int64_t, axis)
     HKI_OPTION(cross_entropy_loss_options, int64_t, reduction)
@@ -2524,8 +2524,7 @@ inline array cross_entropy_loss(const array &x, const array &labels, const array
 }
 
 /* mean of -weight[label] x[label]. Minus x at the labels, x being logarithms of probabilities,
- * as hk_log_softmax gives; all else is as in hk_cross_entropy_loss. weight may be NULL. Not on
- * GPUs yet. */
+ * as hk_log_softmax gives; all else is as in hk_cross_entropy_loss. weight may be NULL. */
 struct nll_loss_options {
     HKI_OPTION(nll_loss_options, int64_t, axis)
     HKI_OPTION(nll_loss_options, int64_t, reduction)

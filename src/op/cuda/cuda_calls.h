@@ -29,6 +29,9 @@ void hki_cuda_call_softmax(const hki_kernel_call *call, hki_cuda_stream *stream)
 void hki_cuda_call_cross_entropy(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_cross_entropy_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
 
+void hki_cuda_call_class_loss(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_class_loss_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
+
 void hki_cuda_call_random(const hki_kernel_call *call, hki_cuda_stream *stream);
 
 /* HKI_CUDA_ROW_COUNT: it is no row. */
