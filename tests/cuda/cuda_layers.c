@@ -366,12 +366,12 @@ static void test_small_workspace(hk_device device)
     CHECK(hk_status_count(hk_wait_all()) == 0);
 }
 
-/* Releases the layer. */
-static void test_norm_layer(hk_module *module, hk_device device)
+/* Releases the module. */
+static void test_module(hk_module *module, hk_dims shape, hk_device device)
 {
     HK_SCOPE;
     hk_device host = hk_device_named("cpu:0");
-    hk_array *x = hk_random_normal(hk_shape(3, 4, 5, 6), HK_F32, host), *grads[2], *made[2];
+    hk_array *x = hk_random_normal(shape, HK_F32, host), *grads[2], *made[2];
     for (int i = 0; i < 2; i++) {
         hk_module *here = i ? hk_module_replicate(module, device) : hk_module_retain(module);
         hk_array *in = hk_copy(i ? hk_to_device(x, device) : x);
@@ -440,11 +440,13 @@ int main(void)
     test_norm_alignment(normalise, 3, device);
     test_norm_alignment(normalise_rows, 12, device);
     test_norm_alignment(normalise_groups, 3, device);
-    test_norm_layer(hk_layer_norm_layer(0), device);
-    test_norm_layer(hk_layer_norm_over_layer(2, 0), device);
-    test_norm_layer(hk_rms_norm_layer(0), device);
-    test_norm_layer(hk_group_norm_layer(2, 0), device);
-    test_norm_layer(hk_instance_norm_layer(0), device);
+    test_module(hk_layer_norm_layer(0), hk_shape(3, 4, 5, 6), device);
+    test_module(hk_layer_norm_over_layer(2, 0), hk_shape(3, 4, 5, 6), device);
+    test_module(hk_rms_norm_layer(0), hk_shape(3, 4, 5, 6), device);
+    test_module(hk_group_norm_layer(2, 0), hk_shape(3, 4, 5, 6), device);
+    test_module(hk_instance_norm_layer(0), hk_shape(3, 4, 5, 6), device);
+    test_module(hk_recurrent_layer(HK_RECURRENT_LSTM, 33, false), hk_shape(4, 70, 5), device);
+    test_module(hk_recurrent_layer(HK_RECURRENT_GRU, 33, false), hk_shape(4, 70, 5), device);
     if (!getenv(
             "HOCKET_EMULATED_CUDA_REFUSES")) /* own kernels take minutes for it on the emulation */
         test_large_batches(device);

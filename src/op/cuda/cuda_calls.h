@@ -32,6 +32,11 @@ void hki_cuda_call_cross_entropy_backward(const hki_kernel_call *call, hki_cuda_
 void hki_cuda_call_class_loss(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_class_loss_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
 
+void hki_cuda_call_lstm(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_lstm_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_gru(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_gru_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
+
 void hki_cuda_call_random(const hki_kernel_call *call, hki_cuda_stream *stream);
 
 /* HKI_CUDA_ROW_COUNT: it is no row. */
