@@ -92,6 +92,33 @@ static hk_array *convolve_slices(hk_array *const *in)
                      NULL);
 }
 
+static hk_array *convolve_groups(hk_array *const *in)
+{
+    const hk_conv2d_options options = {.padding = {2, 1}, .stride = {1, 2}, .groups = 3};
+    return hk_conv2d(in[0], in[1], in[2], &options);
+}
+
+/* Of which the gradient is that of the weights. */
+static hk_array *weigh_groups(hk_array *const *in)
+{
+    const hk_conv2d_options options = {.padding = {1, 2}, .stride = {2, 1}, .groups = 3};
+    return hk_conv2d(in[1], in[0], NULL, &options);
+}
+
+/* Windows of one row, whose elements would lie farther apart than int counts. */
+static const hk_conv2d_options far_apart = {
+    .padding = {0, 1}, .stride = {1, 2}, .dilation = {INT32_MAX / 2, 1}, .groups = 3};
+
+static hk_array *convolve_far(hk_array *const *in)
+{
+    return hk_conv2d(in[0], in[1], in[2], &far_apart);
+}
+
+static hk_array *weigh_far(hk_array *const *in)
+{
+    return hk_conv2d(in[1], in[0], NULL, &far_apart);
+}
+
 static hk_array *overlapping_max(hk_array *const *in)
 {
     const hk_max_pool2d_options options = {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}};
@@ -151,6 +178,14 @@ static const layer layers[] = {
     {"conv2d", convolve, {SHAPE(5, 3, 17, 15), SHAPE(8, 3, 5, 3), SHAPE(8)}},
     {"conv2d, odd outputs", convolve, {SHAPE(5, 3, 17, 15), SHAPE(7, 3, 5, 3), SHAPE(7)}},
     {"conv2d of slices", convolve_slices, {SHAPE(5, 3, 5, 5), SHAPE(5, 3, 3, 3), SHAPE(5)}},
+    {"conv2d in groups", convolve_groups, {SHAPE(5, 15, 9, 8), SHAPE(12, 5, 3, 3), SHAPE(12)}},
+    {"conv2d in groups, weights", weigh_groups, {SHAPE(12, 5, 3, 3), SHAPE(5, 15, 9, 8)}},
+    {"conv2d of large groups, weights", weigh_groups, {SHAPE(105, 40, 1, 2), SHAPE(2, 120, 3, 2)}},
+    {"conv2d of few channels", convolve_groups, {SHAPE(5, 3, 19, 8), SHAPE(6, 1, 3, 3), SHAPE(6)}},
+    {"conv2d of few channels, weights", weigh_groups, {SHAPE(6, 2, 3, 4), SHAPE(9, 6, 21, 8)}},
+    {"conv2d of small planes, weights", weigh_groups, {SHAPE(3, 1, 3, 3), SHAPE(300, 3, 2, 3)}},
+    {"conv2d by large integers", convolve_far, {SHAPE(5, 3, 7, 8), SHAPE(6, 1, 1, 3), SHAPE(6)}},
+    {"conv2d by large integers, weights", weigh_far, {SHAPE(6, 2, 1, 4), SHAPE(9, 6, 7, 8)}},
     {"max_pool2d", overlapping_max, {SHAPE(3, 4, 17, 18)}},
     {"avg_pool2d", overlapping_mean, {SHAPE(3, 4, 17, 18)}},
     {"batch_norm", normalise, {SHAPE(40, 3, 30, 31), SHAPE(3), SHAPE(3)}},

@@ -44,8 +44,7 @@ template <class T> struct unit {
         const hki_cuda_cell_input &x = cell.in[input];
         if (!x.data)
             return (T)-0.0;
-        return static_cast<const T *>(
-            x.data)[row * x.row + (k * cell.units + column) * x.column];
+        return static_cast<const T *>(x.data)[row * x.row + (k * cell.units + column) * x.column];
     }
     /* Part k of `parts` of an output. */
     __device__ void put(int output, int k, int parts, T value) const

@@ -118,8 +118,8 @@ HKI_KERNEL void class_loss_backward(const hki_cuda_class_loss s, const hki_cuda_
         for (int64_t j = at.lane; j < s.classes; j += at.lanes) {
             Element value = 0;
             if (row.counts && !s.are_logs)
-                value = hki_exp_of(logits[j] - line.max) * scale -
-                        (weight ? weight[j] * less : less);
+                value =
+                    hki_exp_of(logits[j] - line.max) * scale - (weight ? weight[j] * less : less);
             to[j] = row.counts && j == row.label ? value - at_label : value;
         }
     }

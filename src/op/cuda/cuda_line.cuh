@@ -33,7 +33,7 @@ template <class Element> struct hki_line_sums {
 };
 template <class Element>
 HKI_DEVICE hki_line_sums<Element> hki_sum_line(const hki_lane &at, const Element *x, int64_t size,
-                                       int64_t step, Element *max_room, double *sum_room)
+                                               int64_t step, Element *max_room, double *sum_room)
 {
     hki_line_sums<Element> line = {(Element)-INFINITY, 0};
     for (int64_t i = at.lane; i < size; i += at.lanes)

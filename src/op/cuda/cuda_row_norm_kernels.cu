@@ -115,8 +115,7 @@ HKI_KERNEL void row_norm_forward(const row_norm s, const double eps, const T *__
     const hki_lane at = hki_lane_of(s.tile.lanes, false);
     for (int64_t block = blockIdx.x; block < s.tile.tiles; block += gridDim.x) {
         const row_place row(s, at, block);
-        const double mean =
-            s.is_centred ? row_mean<T, EACH, N>(s, at, row, x, false, 0, room) : 0;
+        const double mean = s.is_centred ? row_mean<T, EACH, N>(s, at, row, x, false, 0, room) : 0;
         const double variance = row_mean<T, EACH, N>(s, at, row, x, true, mean, room);
         const T centre = (T)mean, inverse = (T)(1 / sqrt(variance + eps));
         if (row.is_there && at.lane == 0) {
@@ -165,8 +164,8 @@ HKI_KERNEL void row_norm_backward(const row_norm s, const T *__restrict__ x,
             const hki_pack<T, N> scale = affine_at<EACH, N>(s, row, gamma, p, run, (T)1);
             hki_pack<T, N> given = hki_pack_at<N>(s.is_wide, dy, row.begin + p);
             for (int j = 0; j < N; j++)
-                given.at[j] = inverse * (given.at[j] * scale.at[j] - shift -
-                                         slope * (its.at[j] - centre));
+                given.at[j] =
+                    inverse * (given.at[j] * scale.at[j] - shift - slope * (its.at[j] - centre));
             hki_put_pack<N>(s.is_wide, dx, row.begin + p, given);
         });
     }
@@ -184,8 +183,8 @@ static void launch_forward(hki_cuda_stream *stream, const hki_row_norm_shape *sh
                            const void *x, const void *gamma, const void *beta, void *y,
                            void *statistics)
 {
-    const bool is_wide = hki_begins_wide(x) && hki_begins_wide(gamma) && hki_begins_wide(beta) &&
-                         hki_begins_wide(y);
+    const bool is_wide =
+        hki_begins_wide(x) && hki_begins_wide(gamma) && hki_begins_wide(beta) && hki_begins_wide(y);
     const row_norm s = row_norm_of<T, EACH, N>(shape, is_wide);
     HKI_LAUNCH_TOGETHER(stream, grid_of(stream, s), HKI_CUDA_TILE, (row_norm_forward<T, EACH, N>),
                         s, eps, (const T *)x, (const T *)gamma, (const T *)beta, (T *)y,
@@ -196,8 +195,8 @@ template <typename T, bool EACH, int N>
 static void launch_backward(hki_cuda_stream *stream, const hki_row_norm_shape *shape, const void *x,
                             const void *dy, const void *gamma, const void *statistics, void *dx)
 {
-    const bool is_wide = hki_begins_wide(x) && hki_begins_wide(dy) && hki_begins_wide(gamma) &&
-                         hki_begins_wide(dx);
+    const bool is_wide =
+        hki_begins_wide(x) && hki_begins_wide(dy) && hki_begins_wide(gamma) && hki_begins_wide(dx);
     const row_norm s = row_norm_of<T, EACH, N>(shape, is_wide);
     HKI_LAUNCH_TOGETHER(stream, grid_of(stream, s), HKI_CUDA_TILE, (row_norm_backward<T, EACH, N>),
                         s, (const T *)x, (const T *)dy, (const T *)gamma, (const T *)statistics,

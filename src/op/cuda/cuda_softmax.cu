@@ -55,8 +55,8 @@ template <class Element, int PACKS> struct held_line {
                 packs[k].at[j] = change(packs[k].at[j]);
     }
     /* Elements become element - max, or the exponential of that; every lane gets max and the sum of the exponentials. */
-    __device__ hki_line_sums<Element> shift(const hki_lane &at, bool to_exponentials, Element *max_room,
-                                        double *sum_room)
+    __device__ hki_line_sums<Element> shift(const hki_lane &at, bool to_exponentials,
+                                            Element *max_room, double *sum_room)
     {
         hki_line_sums<Element> line = {(Element)-INFINITY, 0};
         each([&](Element x) {
