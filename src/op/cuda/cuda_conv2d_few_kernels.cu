@@ -79,9 +79,9 @@ HKI_DEVICE double block_sum(double value)
     HKI_SHARED double sums[THREADS];
     __syncthreads();
     sums[threadIdx.x] = value;
-    for (int half = THREADS / 2; half > 0; half /= 2) {
+    for (unsigned half = THREADS / 2; half > 0; half /= 2) {
         __syncthreads();
-        if ((int)threadIdx.x < half)
+        if (threadIdx.x < half)
             sums[threadIdx.x] += sums[threadIdx.x + half];
     }
     return sums[0];
