@@ -477,7 +477,7 @@ static bool gpus_lack(test_case *self, hk_device device)
     hk_dtype lacks;
     if (!is_gpu(device))
         return false;
-    if (op->host_only || (op->gpus_lack && op->gpus_lack(self->call.options)))
+    if (op->host_only)
         return true;
     return !hki_call_gpus_take(&self->call, &lacks) &&
            (!(op->compose || hki_call_mixes(&self->call)) || gpus_lack_part(self, device));

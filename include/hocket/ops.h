@@ -737,7 +737,7 @@ HK_API hk_array *hk_histogram(hk_array *x, int64_t bins, double low, double high
  * the dtype of all three, where height' = (height + 2 padding - dilation (rows - 1) - 1) /
  * stride + 1, rounded down, and width' likewise. Windows of 3 x 3 at stride 1, with 32 channels
  * or more, are done four at a time by Winograd's method: there an infinity or NaN in x makes NaN
- * of neighbouring results too. On GPUs there is one group alone yet. bias may be NULL. */
+ * of neighbouring results too. bias may be NULL. */
 typedef struct hk_conv2d_options {
     int64_t stride[2]; /* rows and columns from one window to the next (default: {1, 1}) */
     int64_t padding[2]; /* rows of zeros above and below, columns left and right (default: {0,
@@ -873,8 +873,7 @@ HK_API hk_array *hk_batch_norm(hk_array *x, hk_array *gamma, hk_array *beta, hk_
 /* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Layer norm (Ba et al. 2016): x
  * (…,features) shifted and scaled to mean 0 and variance 1 along its last axis, or several, each
  * row by itself, then scaled by gamma and shifted by beta, of the shape of these axes. The
- * variance is biased. For GPUs there is no kernel yet. gamma may be NULL. beta may be NULL. Not
- * on GPUs yet. */
+ * variance is biased. gamma may be NULL. beta may be NULL. */
 typedef struct hk_layer_norm_options {
     int64_t axes; /* how many of the last axes are normalised together (default: 1) */
     double eps; /* added to the variance, > 0 (default: 1e-5) */
@@ -884,7 +883,7 @@ HK_API hk_array *hk_layer_norm(hk_array *x, hk_array *gamma, hk_array *beta,
 
 /* y = x / sqrt(mean of x**2 + eps) * gamma. RMS norm (Zhang, Sennrich 2019): x divided by the
  * root of its mean square along the last axis, or several, then scaled by gamma, of the shape of
- * these axes. For GPUs there is no kernel yet. gamma may be NULL. Not on GPUs yet. */
+ * these axes. gamma may be NULL. */
 typedef struct hk_rms_norm_options {
     int64_t axes; /* how many of the last axes are normalised together (default: 1) */
     double eps; /* added to the variance, > 0 (default: 1e-5) */
@@ -894,8 +893,8 @@ HK_API hk_array *hk_rms_norm(hk_array *x, hk_array *gamma, const hk_rms_norm_opt
 /* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Group norm (Wu, He 2018): of each sample
  * of x (n,channels,…) each group of channels, with all its positions, shifted and scaled to mean
  * 0 and variance 1, then each channel scaled by gamma and shifted by beta (channels). As many
- * groups as channels: instance norm (Ulyanov et al. 2016). The variance is biased. For GPUs
- * there is no kernel yet. gamma may be NULL. beta may be NULL. Not on GPUs yet. */
+ * groups as channels: instance norm (Ulyanov et al. 2016). The variance is biased. gamma may be
+ * NULL. beta may be NULL. */
 typedef struct hk_group_norm_options {
     int64_t groups; /* parts of the channels, normalised each with all its positions (default: 1) */
     double eps; /* added to the variance, > 0 (default: 1e-5) */
@@ -963,8 +962,8 @@ HK_API hk_array *hk_binary_cross_entropy(hk_array *x, hk_array *target,
  * dtype. With smoothing s a target is 1 - s for the label and s / classes for each class
  * (Szegedy et al. 2016). The mean is weighted by the labels' weights, ignored ones left out, and
  * NaN where all are. A label that is none of the classes fails the result. weight has no
- * gradient. For rows without any of this, hk_softmax_cross_entropy is as fast, and on GPUs.
- * weight may be NULL. Not on GPUs yet. */
+ * gradient. For rows without any of this, hk_softmax_cross_entropy is as fast. weight may be
+ * NULL. */
 typedef struct hk_cross_entropy_loss_options {
     int64_t axis; /* of the classes; -1 is the last, minus the number of axes the first (default:
                      1) */
@@ -977,8 +976,7 @@ HK_API hk_array *hk_cross_entropy_loss(hk_array *x, hk_array *labels, hk_array *
                                        const hk_cross_entropy_loss_options *options);
 
 /* mean of -weight[label] x[label]. Minus x at the labels, x being logarithms of probabilities,
- * as hk_log_softmax gives; all else is as in hk_cross_entropy_loss. weight may be NULL. Not on
- * GPUs yet. */
+ * as hk_log_softmax gives; all else is as in hk_cross_entropy_loss. weight may be NULL. */
 typedef struct hk_nll_loss_options {
     int64_t axis; /* of the classes; -1 is the last, minus the number of axes the first (default:
                      1) */
@@ -1268,14 +1266,14 @@ typedef struct hk_qr_options {
 HK_API void hk_qr(hk_array *x, const hk_qr_options *options, hk_array **q, hk_array **r);
 
 /* Square matrices, which lie along the last two axes, to the power of a whole number; 0 gives
- * the identity. A negative power of a singular matrix fails the result. */
+ * the identity. A negative power of a singular matrix fails the result. Not on GPUs yet. */
 typedef struct hk_matrix_power_arguments {
     int64_t n; /* a negative one: powers of the inverse */
 } hk_matrix_power_arguments;
 HK_API hk_array *hk_matrix_power(hk_array *x, int64_t n);
 
 /* Norms of matrices, which lie along the last two axes: Frobenius, nuclear, 1, 2, infinite, or
- * the smallest in place of the largest. Of complex matrices they are real. */
+ * the smallest in place of the largest. Of complex matrices they are real. Not on GPUs yet. */
 typedef struct hk_matrix_norm_options {
     int64_t ord; /* an hk_norm_order (default: HK_NORM_FRO) */
     bool keepdims; /* keep the two axes, with size 1 (default: false) */

@@ -2035,7 +2035,7 @@ inline array histogram(const array &x, int64_t bins, double low, double high,
  * the dtype of all three, where height' = (height + 2 padding - dilation (rows - 1) - 1) /
  * stride + 1, rounded down, and width' likewise. Windows of 3 x 3 at stride 1, with 32 channels
  * or more, are done four at a time by Winograd's method: there an infinity or NaN in x makes NaN
- * of neighbouring results too. On GPUs there is one group alone yet. bias may be NULL. */
+ * of neighbouring results too. bias may be NULL. */
 struct conv2d_options {
     HKI_OPTION(conv2d_options, int_pair, stride)
     HKI_OPTION(conv2d_options, int_pair, padding)
@@ -2292,8 +2292,7 @@ inline array batch_norm(const array &x, const array &gamma, const array &beta,
 /* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Layer norm (Ba et al. 2016): x
  * (…,features) shifted and scaled to mean 0 and variance 1 along its last axis, or several, each
  * row by itself, then scaled by gamma and shifted by beta, of the shape of these axes. The
- * variance is biased. For GPUs there is no kernel yet. gamma may be NULL. beta may be NULL. Not
- * on GPUs yet. */
+ * variance is biased. gamma may be NULL. beta may be NULL. */
 struct layer_norm_options {
     HKI_OPTION(layer_norm_options, int64_t, axes)
     HKI_OPTION(layer_norm_options, double, eps)
@@ -2314,7 +2313,7 @@ inline array layer_norm(const array &x, const array &gamma = {}, const array &be
 
 /* y = x / sqrt(mean of x**2 + eps) * gamma. RMS norm (Zhang, Sennrich 2019): x divided by the
  * root of its mean square along the last axis, or several, then scaled by gamma, of the shape of
- * these axes. For GPUs there is no kernel yet. gamma may be NULL. Not on GPUs yet. */
+ * these axes. gamma may be NULL. */
 struct rms_norm_options {
     HKI_OPTION(rms_norm_options, int64_t, axes)
     HKI_OPTION(rms_norm_options, double, eps)
@@ -2336,8 +2335,8 @@ inline array rms_norm(const array &x, const array &gamma = {},
 /* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Group norm (Wu, He 2018): of each sample
  * of x (n,channels,…) each group of channels, with all its positions, shifted and scaled to mean
  * 0 and variance 1, then each channel scaled by gamma and shifted by beta (channels). As many
- * groups as channels: instance norm (Ulyanov et al. 2016). The variance is biased. For GPUs
- * there is no kernel yet. gamma may be NULL. beta may be NULL. Not on GPUs yet. */
+ * groups as channels: instance norm (Ulyanov et al. 2016). The variance is biased. gamma may be
+ * NULL. beta may be NULL. */
 struct group_norm_options {
     HKI_OPTION(group_norm_options, int64_t, groups)
     HKI_OPTION(group_norm_options, double, eps)
@@ -2495,8 +2494,8 @@ inline array binary_cross_entropy(const array &x, const array &target,
  * dtype. With smoothing s a target is 1 - s for the label and s / classes for each class
  * (Szegedy et al. 2016). The mean is weighted by the labels' weights, ignored ones left out, and
  * NaN where all are. A label that is none of the classes fails the result. weight has no
- * gradient. For rows without any of this, hk_softmax_cross_entropy is as fast, and on GPUs.
- * weight may be NULL. Not on GPUs yet. */
+ * gradient. For rows without any of this, hk_softmax_cross_entropy is as fast. weight may be
+ * NULL. */
 struct cross_entropy_loss_options {
     HKI_OPTION(cross_entropy_loss_options, int64_t, axis)
     HKI_OPTION(cross_entropy_loss_options, int64_t, reduction)
@@ -2524,8 +2523,7 @@ inline array cross_entropy_loss(const array &x, const array &labels, const array
 }
 
 /* mean of -weight[label] x[label]. Minus x at the labels, x being logarithms of probabilities,
- * as hk_log_softmax gives; all else is as in hk_cross_entropy_loss. weight may be NULL. Not on
- * GPUs yet. */
+ * as hk_log_softmax gives; all else is as in hk_cross_entropy_loss. weight may be NULL. */
 struct nll_loss_options {
     HKI_OPTION(nll_loss_options, int64_t, axis)
     HKI_OPTION(nll_loss_options, int64_t, reduction)
@@ -2961,14 +2959,14 @@ inline qr_results qr(const array &x, const qr_options &options = {},
 }
 
 /* Square matrices, which lie along the last two axes, to the power of a whole number; 0 gives
- * the identity. A negative power of a singular matrix fails the result. */
+ * the identity. A negative power of a singular matrix fails the result. Not on GPUs yet. */
 inline array matrix_power(const array &x, int64_t n, hk_source at = here()) noexcept
 {
     return array::take(hk_matrix_power_at(at, x.get(), n));
 }
 
 /* Norms of matrices, which lie along the last two axes: Frobenius, nuclear, 1, 2, infinite, or
- * the smallest in place of the largest. Of complex matrices they are real. */
+ * the smallest in place of the largest. Of complex matrices they are real. Not on GPUs yet. */
 struct matrix_norm_options {
     HKI_OPTION(matrix_norm_options, int64_t, ord)
     HKI_OPTION(matrix_norm_options, bool, keepdims)

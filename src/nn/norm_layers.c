@@ -70,29 +70,6 @@ typedef struct norm_layer {
     double eps;
 } norm_layer;
 
-/* By operators that GPUs have: over all axes from `first` on. */
-static hk_array *normal(hk_array *x, int first, bool is_centred, double eps)
-{
-    hk_mean_options over = {.axes = {.ndim = x->shape.ndim - first}, .keepdims = true};
-    for (int i = first; i < x->shape.ndim; i++)
-        over.axes.dims[i - first] = i;
-    if (is_centred)
-        x = (hk_subtract)(x, (hk_mean)(x, &over));
-    hk_array *variance = (hk_mean)((hk_square)(x), &over);
-    return (hk_multiply)(x, (hk_rsqrt)(hki_op_call_number(&hki_op_add_scalar, variance, eps)));
-}
-
-static hk_array *affine(hk_array *x, hk_array *gamma, hk_array *beta)
-{
-    x = (hk_multiply)(x, gamma);
-    return beta ? (hk_add)(x, beta) : x;
-}
-
-static bool is_of_gpu(const hk_array *x)
-{
-    return x->storage->device->class && x->storage->device->class->kernels == HKI_CUDA;
-}
-
 /* Groups of channels, or each channel by itself. */
 static hk_array *group_norm(hk_module *self, hk_array *x)
 {
@@ -102,15 +79,8 @@ static hk_array *group_norm(hk_module *self, hk_array *x)
     const hk_dims shape = hk_shape(channels);
     hk_array *gamma = hk_module_parameter(self, "gamma", shape, &ones, x);
     hk_array *beta = hk_module_parameter(self, "beta", shape, &zeros, x);
-    if (!is_of_gpu(x) || channels % groups)
-        return (hk_group_norm)(x, gamma, beta,
-                               &(hk_group_norm_options){.groups = groups, .eps = layer->eps});
-    hk_dims column = {.ndim = x->shape.ndim - 1, .dims = {channels}};
-    for (int i = 1; i < column.ndim; i++)
-        column.dims[i] = 1;
-    hk_array *rows = (hk_reshape)(x, hk_shape(x->shape.dims[0], groups, -1));
-    return affine((hk_reshape)(normal(rows, 2, true, layer->eps), x->shape),
-                  (hk_reshape)(gamma, column), (hk_reshape)(beta, column));
+    return (hk_group_norm)(x, gamma, beta,
+                           &(hk_group_norm_options){.groups = groups, .eps = layer->eps});
 }
 
 /* The last axes. */
@@ -118,15 +88,12 @@ static hk_array *layer_norm(hk_module *self, hk_array *x)
 {
     const norm_layer *layer = self->options;
     const bool is_centred = layer->norm == LAYER_NORM;
-    const int first = x->shape.ndim - (int)layer->count;
     hk_dims shape = {.ndim = (int)layer->count};
     for (int i = 0; i < shape.ndim; i++)
-        shape.dims[i] = x->shape.dims[first + i];
+        shape.dims[i] = x->shape.dims[x->shape.ndim - shape.ndim + i];
     hk_array *gamma = hk_module_parameter(self, "gamma", shape, &ones, x), *beta = NULL;
     if (is_centred)
         beta = hk_module_parameter(self, "beta", shape, &zeros, x);
-    if (is_of_gpu(x))
-        return affine(normal(x, first, is_centred, layer->eps), gamma, beta);
     const hk_layer_norm_options options = {.axes = layer->count, .eps = layer->eps};
     return is_centred
                ? (hk_layer_norm)(x, gamma, beta, &options)

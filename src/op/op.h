@@ -395,8 +395,6 @@ struct hk_op {
     bool internal;   /* for gradients: not in the public header, nor in hk_call */
     bool
         host_only; /* no kernel for GPUs yet, or composed of such: there a call fails as unsupported */
-    /* Optional: whether GPUs have no kernel yet for what the options of a call ask for. */
-    bool (*gpus_lack)(const void *options);
     unsigned
         gpu_dtypes; /* of inputs and results that its kernel for GPUs takes; 0: HKI_GPU_DTYPES */
     bool

@@ -396,6 +396,35 @@ static hk_array *run_cross_entropy(hk_device device, const void *argument)
     return hk_add(hk_grad(x), hk_reshape(loss, hk_shape(rows, 1)));
 }
 
+/* With weights, smoothing and labels that are ignored. */
+static hk_array *run_class_loss(hk_device device, const void *argument)
+{
+    const reduction *with = argument;
+    const int64_t rows = with->shape.dims[0], classes = with->shape.dims[1];
+    const hk_cross_entropy_loss_options options = {
+        .reduction = HK_LOSS_NONE, .ignores = true, .ignored = classes - 1, .label_smoothing = 0.1};
+    hk_array *x = hk_divide(reduced(device, with), 8);
+    hk_array *labels = hk_random_int_from(NULL, 0, classes, hk_shape(rows), HK_I64, device);
+    hk_array *weight = hk_random_uniform(hk_shape(classes), with->dtype, device);
+    hk_attach_grad(x, HK_GRAD_WRITE);
+    hk_record_begin();
+    hk_array *loss = hk_cross_entropy_loss(x, labels, weight, &options);
+    hk_record_end();
+    hk_backward(hk_sum(hk_multiply(loss, 2), NULL));
+    return hk_add(hk_grad(x), hk_reshape(loss, hk_shape(rows, 1)));
+}
+
+/* By a program that draws numbers. */
+static void compare_seeded(hk_array *(*run)(hk_device device, const void *argument),
+                           const reduction *with, double tolerance, const char *what)
+{
+    HK_SCOPE;
+    hk_seed(3);
+    hk_array *expected = run(hk_device_named("cpu:0"), with);
+    hk_seed(3);
+    CHECK(agree(run(gpu(), with), expected, tolerance, what));
+}
+
 /* Lines that begin between what is read in one go have the same bytes. */
 static void test_softmax_alignment(void)
 {
@@ -446,11 +475,8 @@ static void test_softmax(void)
                          hk_dtype_name((hk_dtype)dtype), special);
                 compare(run_softmax, &with, tolerance, what);
                 if (with.shape.ndim == 2) {
-                    hk_seed(3);
-                    HK_SCOPE;
-                    hk_array *expected = run_cross_entropy(hk_device_named("cpu:0"), &with);
-                    hk_seed(3);
-                    CHECK(agree(run_cross_entropy(gpu(), &with), expected, tolerance, what));
+                    compare_seeded(run_cross_entropy, &with, tolerance, what);
+                    compare_seeded(run_class_loss, &with, tolerance, what);
                 }
             }
         }
@@ -516,10 +542,17 @@ static hk_array *negative_labels(hk_device device)
     return hk_softmax_cross_entropy(hk_ones(hk_shape(40, 20), HK_F32, device), labels);
 }
 
+static hk_array *wrong_classes(hk_device device)
+{
+    hk_array *labels = hk_cast(hk_divide(hk_arange(0, 900, 1, HK_I64, device), 3), HK_I64);
+    return hk_nll_loss(hk_ones(hk_shape(900, 20), HK_F64, device), labels, NULL,
+                       &(hk_nll_loss_options){.ignores = true, .ignored = 20});
+}
+
 static void test_failures(void)
 {
-    hk_array *(*const programs[])(hk_device) = {divide_by_zeros, cast_beyond, cast_nan,
-                                                wrong_labels, negative_labels};
+    hk_array *(*const programs[])(hk_device) = {divide_by_zeros, cast_beyond,     cast_nan,
+                                                wrong_labels,    negative_labels, wrong_classes};
     for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++) {
         HK_SCOPE;
         const hk_status *expected = hk_wait(programs[i](hk_device_named("cpu:0")));
@@ -528,9 +561,10 @@ static void test_failures(void)
         CHECK(hk_status_code(status) == HK_OUT_OF_RANGE);
         const char *message = hk_status_message(expected), *at = strstr(message, " at element");
         at = at ? at : strstr(message, "labels[");
+        at = at ? at : strstr(message, "label ");
         char part[64];
         snprintf(part, sizeof part, "%s", at ? at : "?");
-        part[strcspn(part, "]") + 1] = 0;
+        part[strcspn(part, "],") + 1] = 0;
         if (!at || !strstr(hk_status_message(status), part)) {
             fprintf(stderr, "expected: %s\ngot: %s\n", message, hk_status_message(status));
             CHECK(false);

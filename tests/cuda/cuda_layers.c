@@ -92,6 +92,33 @@ static hk_array *convolve_slices(hk_array *const *in)
                      NULL);
 }
 
+static hk_array *convolve_groups(hk_array *const *in)
+{
+    const hk_conv2d_options options = {.padding = {2, 1}, .stride = {1, 2}, .groups = 3};
+    return hk_conv2d(in[0], in[1], in[2], &options);
+}
+
+/* Of which the gradient is that of the weights. */
+static hk_array *weigh_groups(hk_array *const *in)
+{
+    const hk_conv2d_options options = {.padding = {1, 2}, .stride = {2, 1}, .groups = 3};
+    return hk_conv2d(in[1], in[0], NULL, &options);
+}
+
+/* Windows of one row, whose elements would lie farther apart than int counts. */
+static const hk_conv2d_options far_apart = {
+    .padding = {0, 1}, .stride = {1, 2}, .dilation = {INT32_MAX / 2, 1}, .groups = 3};
+
+static hk_array *convolve_far(hk_array *const *in)
+{
+    return hk_conv2d(in[0], in[1], in[2], &far_apart);
+}
+
+static hk_array *weigh_far(hk_array *const *in)
+{
+    return hk_conv2d(in[1], in[0], NULL, &far_apart);
+}
+
 static hk_array *overlapping_max(hk_array *const *in)
 {
     const hk_max_pool2d_options options = {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}};
@@ -107,6 +134,32 @@ static hk_array *overlapping_mean(hk_array *const *in)
 static hk_array *normalise(hk_array *const *in)
 {
     return hk_batch_norm(in[0], in[1], in[2], NULL, NULL, NULL);
+}
+
+static hk_array *normalise_rows(hk_array *const *in)
+{
+    return hk_layer_norm(in[0], in[1], in[2], NULL);
+}
+
+static hk_array *normalise_groups(hk_array *const *in)
+{
+    return hk_group_norm(in[0], in[1], in[2], &(hk_group_norm_options){.groups = 3});
+}
+
+/* Of which the gradient is that of the scales. */
+static hk_array *scale_rows(hk_array *const *in)
+{
+    return hk_layer_norm(in[1], in[0], in[2], NULL);
+}
+
+static hk_array *scale_groups(hk_array *const *in)
+{
+    return hk_group_norm(in[1], in[0], in[2], &(hk_group_norm_options){.groups = 3});
+}
+
+static hk_array *scale_rms(hk_array *const *in)
+{
+    return hk_rms_norm(in[1], in[0], &(hk_rms_norm_options){.axes = 2});
 }
 
 static const layer layers[] = {
@@ -125,11 +178,28 @@ static const layer layers[] = {
     {"conv2d", convolve, {SHAPE(5, 3, 17, 15), SHAPE(8, 3, 5, 3), SHAPE(8)}},
     {"conv2d, odd outputs", convolve, {SHAPE(5, 3, 17, 15), SHAPE(7, 3, 5, 3), SHAPE(7)}},
     {"conv2d of slices", convolve_slices, {SHAPE(5, 3, 5, 5), SHAPE(5, 3, 3, 3), SHAPE(5)}},
+    {"conv2d in groups", convolve_groups, {SHAPE(5, 15, 9, 8), SHAPE(12, 5, 3, 3), SHAPE(12)}},
+    {"conv2d in groups, weights", weigh_groups, {SHAPE(12, 5, 3, 3), SHAPE(5, 15, 9, 8)}},
+    {"conv2d of large groups, weights", weigh_groups, {SHAPE(105, 40, 1, 2), SHAPE(2, 120, 3, 2)}},
+    {"conv2d of few channels", convolve_groups, {SHAPE(5, 3, 19, 8), SHAPE(6, 1, 3, 3), SHAPE(6)}},
+    {"conv2d of few channels, weights", weigh_groups, {SHAPE(6, 2, 3, 4), SHAPE(9, 6, 21, 8)}},
+    {"conv2d of small planes, weights", weigh_groups, {SHAPE(3, 1, 3, 3), SHAPE(300, 3, 2, 3)}},
+    {"conv2d by large integers", convolve_far, {SHAPE(5, 3, 7, 8), SHAPE(6, 1, 1, 3), SHAPE(6)}},
+    {"conv2d by large integers, weights", weigh_far, {SHAPE(6, 2, 1, 4), SHAPE(9, 6, 7, 8)}},
     {"max_pool2d", overlapping_max, {SHAPE(3, 4, 17, 18)}},
     {"avg_pool2d", overlapping_mean, {SHAPE(3, 4, 17, 18)}},
     {"batch_norm", normalise, {SHAPE(40, 3, 30, 31), SHAPE(3), SHAPE(3)}},
     {"batch_norm in packs", normalise, {SHAPE(7, 5, 12, 8), SHAPE(5), SHAPE(5)}},
     {"batch_norm of vectors", normalise, {SHAPE(5000, 4), SHAPE(4), SHAPE(4)}},
+    {"layer_norm of long rows", normalise_rows, {SHAPE(3, 5001), SHAPE(5001), SHAPE(5001)}},
+    {"layer_norm in packs", normalise_rows, {SHAPE(700, 64), SHAPE(64), SHAPE(64)}},
+    {"layer_norm's scales", scale_rows, {SHAPE(70), SHAPE(5000, 70), SHAPE(70)}},
+    {"rms_norm's scales", scale_rms, {SHAPE(6, 7), SHAPE(900, 6, 7)}},
+    {"group_norm", normalise_groups, {SHAPE(5, 6, 31, 33), SHAPE(6), SHAPE(6)}},
+    {"group_norm in packs", normalise_groups, {SHAPE(5, 6, 12, 10), SHAPE(6), SHAPE(6)}},
+    {"group_norm of vectors", normalise_groups, {SHAPE(50, 36), SHAPE(36), SHAPE(36)}},
+    {"group_norm's scales", scale_groups, {SHAPE(6), SHAPE(70, 6, 12, 10), SHAPE(6)}},
+    {"group_norm's scales, of vectors", scale_groups, {SHAPE(36), SHAPE(900, 36), SHAPE(36)}},
 };
 
 /* ---- comparison ---------------------------------------------------------------------------------------- */
@@ -331,12 +401,12 @@ static void test_small_workspace(hk_device device)
     CHECK(hk_status_count(hk_wait_all()) == 0);
 }
 
-/* Layers of norms, which GPUs have no kernels of, are made of operators there. Releases the layer. */
-static void test_norm_layer(hk_module *module, hk_device device)
+/* Releases the module. */
+static void test_module(hk_module *module, hk_dims shape, hk_device device)
 {
     HK_SCOPE;
     hk_device host = hk_device_named("cpu:0");
-    hk_array *x = hk_random_normal(hk_shape(3, 4, 5, 6), HK_F32, host), *grads[2], *made[2];
+    hk_array *x = hk_random_normal(shape, HK_F32, host), *grads[2], *made[2];
     for (int i = 0; i < 2; i++) {
         hk_module *here = i ? hk_module_replicate(module, device) : hk_module_retain(module);
         hk_array *in = hk_copy(i ? hk_to_device(x, device) : x);
@@ -356,18 +426,18 @@ static void test_norm_layer(hk_module *module, hk_device device)
 }
 
 /* Images that begin between what is read in one go have the same bytes. */
-static void test_norm_alignment(hk_device device)
+static void test_norm_alignment(call_fn normal, int64_t scales, hk_device device)
 {
     HK_SCOPE;
     const int64_t size = 6 * 3 * 20 * 12;
     hk_array *flat = hk_random_uniform(hk_shape(size + 1), HK_F32, device);
     hk_array *beside = hk_slice(flat, 0, 1, size + 1), *made[2], *grads[2];
-    hk_array *gamma = hk_ones(hk_shape(3), HK_F32, device);
+    hk_array *gamma = hk_ones(hk_shape(scales), HK_F32, device);
     for (int i = 0; i < 2; i++) {
         hk_array *x = hk_reshape(i ? hk_copy(beside) : beside, hk_shape(6, 3, 20, 12));
         hk_attach_grad(x, HK_GRAD_WRITE);
         hk_record_begin();
-        made[i] = hk_batch_norm(x, gamma, gamma, NULL, NULL, NULL);
+        made[i] = normal((hk_array *const[]){x, gamma, gamma});
         hk_array *loss = hk_sum(hk_square(hk_tanh(made[i])), NULL);
         hk_record_end();
         CHECK(hk_ok(hk_backward(loss)));
@@ -402,12 +472,16 @@ int main(void)
         test_layer(&layers[i], HK_F32, device);
         test_layer(&layers[i], HK_F64, device);
     }
-    test_norm_alignment(device);
-    test_norm_layer(hk_layer_norm_layer(0), device);
-    test_norm_layer(hk_layer_norm_over_layer(2, 0), device);
-    test_norm_layer(hk_rms_norm_layer(0), device);
-    test_norm_layer(hk_group_norm_layer(2, 0), device);
-    test_norm_layer(hk_instance_norm_layer(0), device);
+    test_norm_alignment(normalise, 3, device);
+    test_norm_alignment(normalise_rows, 12, device);
+    test_norm_alignment(normalise_groups, 3, device);
+    test_module(hk_layer_norm_layer(0), hk_shape(3, 4, 5, 6), device);
+    test_module(hk_layer_norm_over_layer(2, 0), hk_shape(3, 4, 5, 6), device);
+    test_module(hk_rms_norm_layer(0), hk_shape(3, 4, 5, 6), device);
+    test_module(hk_group_norm_layer(2, 0), hk_shape(3, 4, 5, 6), device);
+    test_module(hk_instance_norm_layer(0), hk_shape(3, 4, 5, 6), device);
+    test_module(hk_recurrent_layer(HK_RECURRENT_LSTM, 33, false), hk_shape(4, 70, 5), device);
+    test_module(hk_recurrent_layer(HK_RECURRENT_GRU, 33, false), hk_shape(4, 70, 5), device);
     if (!getenv(
             "HOCKET_EMULATED_CUDA_REFUSES")) /* own kernels take minutes for it on the emulation */
         test_large_batches(device);

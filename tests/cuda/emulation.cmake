@@ -40,7 +40,8 @@ if(HOCKET_HAS_EMULATION)
   hocket_test(unit.cuda_library_calls unit library_calls_test)
   hocket_test(unit.cuda_library_calls.missing unit library_calls_test missing)
   foreach(function cublasLtCreate cublasLtMatmulDescCreate cublasLtMatmulAlgoGetHeuristic cublasLtMatmul cudnnCreate
-          cudnnSetConvolution2dDescriptor cudnnSetConvolutionMathType cudnnGetConvolutionForwardAlgorithm_v7
+          cudnnSetConvolution2dDescriptor cudnnSetConvolutionGroupCount cudnnSetConvolutionMathType
+          cudnnGetConvolutionForwardAlgorithm_v7
           cudnnConvolutionForward cudnnConvolutionBackwardData cudnnConvolutionBackwardFilter)
     hocket_test(unit.cuda_library_calls.refusing_${function} unit library_calls_test refusing ${function})
   endforeach()

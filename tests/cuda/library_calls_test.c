@@ -216,6 +216,7 @@ static hki_cuda_convolution convolution(hki_cuda_convolution_kind kind, int32_t 
                                   .samples = samples,
                                   .in_channels = 2,
                                   .out_channels = 4,
+                                  .groups = 1,
                                   .in_size = {6, 5},
                                   .out_size = {4, 4},
                                   .kernel = {3, 2},
@@ -243,6 +244,9 @@ static void test_convolutions(hki_cuda_stream *stream)
         CHECK(!hki_cuda_convolution_use_less(stream, &problem, plan, &failed) && !failed);
         CHECK(hki_cuda_convolution_plan_for(stream, &problem, &failed) == plan);
         CHECK_EQ_I64((int64_t)hki_cuda_convolution_workspace_bytes(plan), (int64_t)less);
+        hki_cuda_convolution grouped = problem;
+        grouped.groups = 2;
+        CHECK(hki_cuda_convolution_plan_for(stream, &grouped, &failed) && !failed);
         problem.is_f64 = true;
         problem.dilation[0] = 2;
         problem.out_size[0] = 2;

@@ -137,11 +137,12 @@ static bool describe(const hki_cudnn *library, hki_cuda_stream *stream,
            make_tensor(library, stream, f64, 1, p->out_channels, one, &plan->bias) &&
            CALL(cudnnCreateFilterDescriptor, &plan->weight) &&
            CALL(cudnnSetFilter4dDescriptor, plan->weight, type, CUDNN_TENSOR_NCHW, p->out_channels,
-                p->in_channels, p->kernel[0], p->kernel[1]) &&
+                p->in_channels / p->groups, p->kernel[0], p->kernel[1]) &&
            CALL(cudnnCreateConvolutionDescriptor, &plan->convolution) &&
            CALL(cudnnSetConvolution2dDescriptor, plan->convolution, p->padding[0], p->padding[1],
                 p->stride[0], p->stride[1], p->dilation[0], p->dilation[1], CUDNN_CROSS_CORRELATION,
-                type);
+                type) &&
+           CALL(cudnnSetConvolutionGroupCount, plan->convolution, p->groups);
 }
 
 /* ---- algorithms ---------------------------------------------------------------------------------------- */
@@ -211,6 +212,8 @@ static hki_choice_key key_of(const hki_cuda_convolution *p, bool tf32)
                                       p->in_size[1], p->kernel[0], p->kernel[1], p->stride[0],
                                       p->stride[1], p->padding[0], p->padding[1], p->dilation[0],
                                       p->dilation[1]}};
+    if (p->groups > 1)
+        key.numbers[key.count++] = p->groups;
     snprintf(key.name, sizeof key.name, "cuda.conv2d.%s.%s%s", kinds[p->kind],
              p->is_f64 ? "f64" : "f32", tf32 ? ".tf32" : "");
     return key;

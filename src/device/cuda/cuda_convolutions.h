@@ -18,7 +18,8 @@ typedef enum hki_cuda_convolution_kind {
 typedef struct hki_cuda_convolution {
     int32_t kind; /* hki_cuda_convolution_kind */
     int32_t is_f64, has_bias;
-    int32_t samples, in_channels, out_channels;
+    int32_t samples, in_channels, out_channels; /* of all groups */
+    int32_t groups;
     int32_t in_size[2], out_size[2], kernel[2]; /* rows, columns */
     int32_t stride[2], padding[2], dilation[2];
 } hki_cuda_convolution;

@@ -57,6 +57,7 @@
     F(cudnnCreateConvolutionDescriptor)                                                            \
     F(cudnnDestroyConvolutionDescriptor)                                                           \
     F(cudnnSetConvolution2dDescriptor)                                                             \
+    F(cudnnSetConvolutionGroupCount)                                                               \
     F(cudnnSetConvolutionMathType)                                                                 \
     F(cudnnGetConvolutionForwardAlgorithm_v7)                                                      \
     F(cudnnGetConvolutionBackwardDataAlgorithm_v7)                                                 \

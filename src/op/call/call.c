@@ -185,11 +185,6 @@ bool hki_call_gpus_take(const hki_call *call, hk_dtype *lacks)
 static __attribute__((noinline)) bool check_gpu(hki_call *call)
 {
     hk_dtype lacks;
-    if (call->op->gpus_lack && call->op->gpus_lack(call->options))
-        return hki_call_refuse(call, HK_UNSUPPORTED,
-                               "%s has no kernel for GPUs with these options yet; hk_to_device "
-                               "brings its inputs to a CPU device",
-                               call->op->name);
     if (call->op->compose)
         return true;
     if (!hki_call_gpus_take(call, &lacks))

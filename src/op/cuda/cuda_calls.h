@@ -32,7 +32,6 @@ void hki_cuda_call_cross_entropy_backward(const hki_kernel_call *call, hki_cuda_
 
 void hki_cuda_call_take(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_scatter(const hki_kernel_call *call, hki_cuda_stream *stream); /* and _add */
-bool hki_cuda_index_reports(const hki_kernel_call *call);
 
 void hki_cuda_call_sort(const hki_kernel_call *call, hki_cuda_stream *stream); /* and argsort */
 void hki_cuda_call_topk(const hki_kernel_call *call, hki_cuda_stream *stream);
@@ -41,9 +40,16 @@ void hki_cuda_call_searchsorted(const hki_kernel_call *call, hki_cuda_stream *st
 
 void hki_cuda_call_cumulative_sum(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_mask_places(const hki_kernel_call *call, hki_cuda_stream *stream);
-bool hki_cuda_mask_reports(const hki_kernel_call *call);
 
 void hki_cuda_state_update(const hki_kernel_call *call, hki_cuda_stream *stream); /* update.def */
+
+void hki_cuda_call_class_loss(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_class_loss_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
+
+void hki_cuda_call_lstm(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_lstm_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_gru(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_gru_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
 
 void hki_cuda_call_random(const hki_kernel_call *call, hki_cuda_stream *stream);
 

@@ -1,6 +1,6 @@
 #include "op/cuda/cuda_channel_kernels.h"
 
-#include "op/cuda/cuda_walk.cuh"
+#include "op/cuda/cuda_pack.cuh"
 
 enum {
     THREADS = 256,
@@ -8,8 +8,7 @@ enum {
     PARTS_MAX = 64,
     BLOCKS = 1024, /* about as many fill a GPU */
     LANES = 32,
-    ROWS = THREADS / LANES,
-    PACK_BYTES = 16 /* read and written in one go */
+    ROWS = THREADS / LANES
 };
 
 /* A channel's elements are cut into parts, and a block works at one of them; or, of vectors, whose inner is 1, at those of
@@ -26,7 +25,7 @@ struct channel_parts {
 /* Elements of a pack. */
 static int pack_of(const hki_batch_norm_shape *shape, int element_bytes)
 {
-    const int pack = PACK_BYTES / element_bytes;
+    const int pack = HKI_CUDA_PACK_BYTES / element_bytes;
     return shape->inner % pack == 0 ? pack : 1;
 }
 
@@ -71,36 +70,7 @@ template <bool V> struct place {
     }
 };
 
-/* Pack `offset` of an array. */
-template <int N, typename T>
-HKI_DEVICE hki_pack<T, N> pack_at(const channel_parts &s, const T *x, int64_t offset)
-{
-    hki_pack<T, N> pack;
-    if constexpr (N == 1) {
-        pack.at[0] = x[offset];
-    } else if (s.is_wide) {
-        pack = *reinterpret_cast<const hki_pack<T, N> *>(x + offset * N);
-    } else {
-        for (int j = 0; j < N; j++)
-            pack.at[j] = x[offset * N + j];
-    }
-    return pack;
-}
-
-template <int N, typename T>
-HKI_DEVICE void put_pack(const channel_parts &s, T *y, int64_t offset, const hki_pack<T, N> &pack)
-{
-    if constexpr (N == 1) {
-        y[offset] = pack.at[0];
-    } else if (s.is_wide) {
-        *reinterpret_cast<hki_pack<T, N> *>(y + offset * N) = pack;
-    } else {
-        for (int j = 0; j < N; j++)
-            y[offset * N + j] = pack.at[j];
-    }
-}
-
-/* Calls visit(offset) for the packs of a part that are this thread's, in order. */
+/* Calls visit(offset, sample) for the packs of a part that are this thread's, in order. */
 template <bool V, typename F>
 HKI_DEVICE void each_element(const channel_parts &s, const place<V> &at, F visit)
 {
@@ -108,7 +78,7 @@ HKI_DEVICE void each_element(const channel_parts &s, const place<V> &at, F visit
     const int64_t end = begin + s.part < s.count ? begin + s.part : s.count;
     if (V) {
         for (int64_t p = begin + threadIdx.x / LANES; at.is_there && p < end; p += ROWS)
-            visit(p * s.channels + at.channel);
+            visit(p * s.channels + at.channel, p);
         return;
     }
     int64_t p = begin + threadIdx.x;
@@ -116,14 +86,16 @@ HKI_DEVICE void each_element(const channel_parts &s, const place<V> &at, F visit
         return;
     const int64_t row = s.channels * s.inner;
     const int64_t rows_each = THREADS / s.inner, rest_each = THREADS % s.inner;
-    int64_t i = p % s.inner, offset = p / s.inner * row + at.channel * s.inner;
+    int64_t i = p % s.inner, sample = p / s.inner, offset = sample * row + at.channel * s.inner;
     for (; p < end; p += THREADS) {
-        visit(offset + i);
+        visit(offset + i, sample);
         offset += rows_each * row;
+        sample += rows_each;
         i += rest_each;
         if (i >= s.inner) {
             i -= s.inner;
             offset += row;
+            sample++;
         }
     }
 }
@@ -165,8 +137,8 @@ HKI_KERNEL void sum_parts(channel_parts s, const T *x, double *partials)
     {
         const place<V> at(s, item);
         double sum = 0;
-        each_element<V>(s, at, [&](int64_t offset) {
-            const hki_pack<T, N> its = pack_at<N>(s, x, offset);
+        each_element<V>(s, at, [&](int64_t offset, int64_t) {
+            const hki_pack<T, N> its = hki_pack_at<N>(s.is_wide, x, offset);
             for (int j = 0; j < N; j++)
                 sum += (double)its.at[j];
         });
@@ -186,8 +158,8 @@ HKI_KERNEL void square_parts(channel_parts s, const T *x, const double *sums, do
         const double mean =
             at.is_there ? channel_sum(s, sums, at.channel) / s.elements : 0;
         double sum = 0;
-        each_element<V>(s, at, [&](int64_t offset) {
-            const hki_pack<T, N> its = pack_at<N>(s, x, offset);
+        each_element<V>(s, at, [&](int64_t offset, int64_t) {
+            const hki_pack<T, N> its = hki_pack_at<N>(s.is_wide, x, offset);
             for (int j = 0; j < N; j++) {
                 const double distance = (double)its.at[j] - mean;
                 sum += distance * distance;
@@ -209,11 +181,40 @@ HKI_KERNEL void product_parts(channel_parts s, const T *x, const T *dy, const T 
         const place<V> at(s, item);
         const double mean = at.is_there ? (double)statistics[at.channel] : 0;
         double sum = 0, product = 0;
-        each_element<V>(s, at, [&](int64_t offset) {
-            const hki_pack<T, N> its_x = pack_at<N>(s, x, offset), its_dy = pack_at<N>(s, dy, offset);
+        each_element<V>(s, at, [&](int64_t offset, int64_t) {
+            const hki_pack<T, N> its_x = hki_pack_at<N>(s.is_wide, x, offset), its_dy = hki_pack_at<N>(s.is_wide, dy, offset);
             for (int j = 0; j < N; j++) {
                 sum += (double)its_dy.at[j];
                 product += (double)its_dy.at[j] * ((double)its_x.at[j] - mean);
+            }
+        });
+        sum = block_sum<V>(sum);
+        product = block_sum<V>(product);
+        if (at.is_writer) {
+            sums[at.index(s)] = sum;
+            products[at.index(s)] = product;
+        }
+    }
+}
+
+/* Of dy, and of dy times x normalised, where each group of a sample's channels has statistics of its own. */
+template <typename T, bool V, int N>
+HKI_KERNEL void weigh_parts(channel_parts s, int64_t groups, const T *x, const T *dy,
+                            const T *statistics, double *sums, double *products)
+{
+    EACH_ITEM(item)
+    {
+        const place<V> at(s, item);
+        const int64_t group = at.is_there ? at.channel / (s.channels / groups) : 0;
+        double sum = 0, product = 0;
+        each_element<V>(s, at, [&](int64_t offset, int64_t sample) {
+            const hki_pack<T, N> its_x = hki_pack_at<N>(s.is_wide, x, offset);
+            const hki_pack<T, N> its_dy = hki_pack_at<N>(s.is_wide, dy, offset);
+            const T *its = statistics + 2 * (sample * groups + group);
+            const double mean = (double)its[0], inverse = (double)its[1];
+            for (int j = 0; j < N; j++) {
+                sum += (double)its_dy.at[j];
+                product += (double)its_dy.at[j] * (((double)its_x.at[j] - mean) * inverse);
             }
         });
         sum = block_sum<V>(sum);
@@ -260,11 +261,11 @@ HKI_KERNEL void normalise(channel_parts s, double eps, const T *__restrict__ x, 
             statistics[s.channels + c] = (T)inverse;
             statistics[2 * s.channels + c] = (T)variance;
         }
-        each_element<V>(s, at, [&](int64_t offset) {
-            hki_pack<T, N> its = pack_at<N>(s, x, offset);
+        each_element<V>(s, at, [&](int64_t offset, int64_t) {
+            hki_pack<T, N> its = hki_pack_at<N>(s.is_wide, x, offset);
             for (int j = 0; j < N; j++)
                 its.at[j] = (its.at[j] - centre) * scale + shift;
-            put_pack<N>(s, y, offset, its);
+            hki_put_pack<N>(s.is_wide, y, offset, its);
         });
     }
 }
@@ -291,25 +292,20 @@ HKI_KERNEL void normalise_backward(channel_parts s, bool given, const T *__restr
             gradients[c] = (T)(product * inverse);
             gradients[s.channels + c] = (T)sum;
         }
-        each_element<V>(s, at, [&](int64_t offset) {
-            hki_pack<T, N> its = pack_at<N>(s, dy, offset);
-            const hki_pack<T, N> its_x = given ? its : pack_at<N>(s, x, offset);
+        each_element<V>(s, at, [&](int64_t offset, int64_t) {
+            hki_pack<T, N> its = hki_pack_at<N>(s.is_wide, dy, offset);
+            const hki_pack<T, N> its_x = given ? its : hki_pack_at<N>(s.is_wide, x, offset);
             for (int j = 0; j < N; j++) {
                 its.at[j] *= by_dy;
                 if (!given)
                     its.at[j] += shift + slope * (its_x.at[j] - centre);
             }
-            put_pack<N>(s, dx, offset, its);
+            hki_put_pack<N>(s.is_wide, dx, offset, its);
         });
     }
 }
 
 /* ---- launches ------------------------------------------------------------------------------------------ */
-
-static bool is_aligned(const void *x)
-{
-    return (uintptr_t)x % PACK_BYTES == 0;
-}
 
 template <typename T, bool V, int N>
 static void launch_sum(hki_cuda_stream *stream, const hki_batch_norm_shape *shape, const void *x,
@@ -319,10 +315,28 @@ static void launch_sum(hki_cuda_stream *stream, const hki_batch_norm_shape *shap
     const unsigned grid =
         hki_cuda_grid(s.channels, THREADS, hki_cuda_stream_multiprocessors(stream));
     double *partials = (double *)workspace;
-    s.is_wide = is_aligned(x);
+    s.is_wide = hki_begins_wide(x);
     HKI_LAUNCH_TOGETHER(stream, grid_of(stream, s), THREADS, (sum_parts<T, V, N>), s, (const T *)x,
                         partials);
     HKI_LAUNCH(stream, grid, THREADS, join_parts<T>, s, (const double *)partials, (T *)sums);
+}
+
+/* Gradients: those of gamma, then of beta. */
+template <typename T, bool V, int N>
+static void launch_weigh(hki_cuda_stream *stream, const hki_batch_norm_shape *shape, int64_t groups,
+                         const void *x, const void *dy, const void *statistics, void *gradients,
+                         void *workspace)
+{
+    channel_parts s = parts_of(shape, N);
+    const unsigned grid =
+        hki_cuda_grid(s.channels, THREADS, hki_cuda_stream_multiprocessors(stream));
+    double *sums = (double *)workspace, *products = sums + s.channels * s.parts;
+    s.is_wide = hki_begins_wide(x) && hki_begins_wide(dy);
+    HKI_LAUNCH_TOGETHER(stream, grid_of(stream, s), THREADS, (weigh_parts<T, V, N>), s, groups,
+                        (const T *)x, (const T *)dy, (const T *)statistics, sums, products);
+    HKI_LAUNCH(stream, grid, THREADS, join_parts<T>, s, (const double *)products, (T *)gradients);
+    HKI_LAUNCH(stream, grid, THREADS, join_parts<T>, s, (const double *)sums,
+               (T *)gradients + s.channels);
 }
 
 template <typename T, bool V, int N>
@@ -334,7 +348,7 @@ static void launch_normalise(hki_cuda_stream *stream, const hki_batch_norm_shape
     channel_parts s = parts_of(shape, N);
     const unsigned grid = grid_of(stream, s);
     double *sums = (double *)workspace, *squares = sums;
-    s.is_wide = is_aligned(x) && is_aligned(y);
+    s.is_wide = hki_begins_wide(x) && hki_begins_wide(y);
     if (!given_mean) {
         squares = sums + s.channels * s.parts;
         HKI_LAUNCH_TOGETHER(stream, grid, THREADS, (sum_parts<T, V, N>), s, (const T *)x, sums);
@@ -353,7 +367,7 @@ static void launch_backward(hki_cuda_stream *stream, const hki_batch_norm_shape 
 {
     channel_parts s = parts_of(shape, N);
     const unsigned grid = grid_of(stream, s);
-    s.is_wide = is_aligned(x) && is_aligned(dy) && is_aligned(dx);
+    s.is_wide = hki_begins_wide(x) && hki_begins_wide(dy) && hki_begins_wide(dx);
     double *sums = (double *)workspace, *products = sums + s.channels * s.parts;
     HKI_LAUNCH_TOGETHER(stream, grid, THREADS, (product_parts<T, V, N>), s, (const T *)x,
                         (const T *)dy, (const T *)statistics, sums, products);
@@ -365,7 +379,7 @@ static void launch_backward(hki_cuda_stream *stream, const hki_batch_norm_shape 
 /* The instance of a launch for elements of float32 or float64, for arrays of vectors or not, in packs or one by one. */
 #define CHOOSE_OF(launch, T, shape)                                                                \
     ((shape)->inner == 1                      ? launch<T, true, 1>                                 \
-     : pack_of(shape, (int)sizeof(T)) > 1 ? launch<T, false, PACK_BYTES / (int)sizeof(T)>      \
+     : pack_of(shape, (int)sizeof(T)) > 1 ? launch<T, false, HKI_CUDA_PACK_BYTES / (int)sizeof(T)>      \
                                               : launch<T, false, 1>)
 #define CHOOSE(launch, f64, shape)                                                                 \
     ((f64) ? CHOOSE_OF(launch, double, shape) : CHOOSE_OF(launch, float, shape))
@@ -382,6 +396,14 @@ void hki_cuda_sum_channels(hki_cuda_stream *stream, bool f64, const hki_batch_no
 {
     CHOOSE(launch_sum, f64, shape)
     (stream, shape, x, sums, workspace);
+}
+
+void hki_cuda_weigh_channels(hki_cuda_stream *stream, bool f64, const hki_batch_norm_shape *shape,
+                             int64_t groups, const void *x, const void *dy, const void *statistics,
+                             void *gradients, void *workspace)
+{
+    CHOOSE(launch_weigh, f64, shape)
+    (stream, shape, groups, x, dy, statistics, gradients, workspace);
 }
 
 void hki_cuda_normalise(hki_cuda_stream *stream, bool f64, const hki_batch_norm_shape *shape,

@@ -1,5 +1,5 @@
 /* Kernels over the channels of contiguous arrays [samples][channels][inner], of float32 or float64: batch normalisation,
- * and the gradient of a bias. Sums are in double, of parts that are a pure function of the shape, and added in the order of parts: the same
+ * the gradient of a bias, and those of the scales and shifts of other normalisations. Sums are in double, of parts that are a pure function of the shape, and added in the order of parts: the same
  * bytes on every run and GPU. C and CUDA C++. */
 #ifndef HOCKET_OP_CUDA_CHANNEL_KERNELS_H
 #define HOCKET_OP_CUDA_CHANNEL_KERNELS_H
@@ -17,6 +17,12 @@ size_t hki_cuda_channel_workspace_bytes(const hki_batch_norm_shape *shape);
 /* sums[channel] = the sum of x over samples and inner */
 void hki_cuda_sum_channels(hki_cuda_stream *stream, bool f64, const hki_batch_norm_shape *shape,
                            const void *x, void *sums, void *workspace);
+
+/* gradients [2][channels]: the sums over samples and inner of dy times x normalised, then of dy. statistics
+ * [samples][groups][2]: the mean and the inverse deviation of each group of a sample's channels. */
+void hki_cuda_weigh_channels(hki_cuda_stream *stream, bool f64, const hki_batch_norm_shape *shape,
+                             int64_t groups, const void *x, const void *dy, const void *statistics,
+                             void *gradients, void *workspace);
 
 /* As hki_batch_norm_forward_* and _backward_*, of all channels. Where mean and variance are given, no workspace is
  * needed for forward. */

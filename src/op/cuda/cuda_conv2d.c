@@ -1,10 +1,12 @@
-/* Convolution and its gradients: by cuDNN, or by kernels of Hocket's own where that is not there or has no algorithm. */
+/* Convolution and its gradients: by cuDNN, or by kernels of Hocket's own where that is not there or has no algorithm; groups of
+ * few channels always by own ones. */
 #include "op/operators/conv2d.h"
 
 #include "base/integer.h"
 #include "device/cuda/cuda_convolutions.h"
 #include "op/cuda/cuda_bias.h"
 #include "op/cuda/cuda_channel_kernels.h"
+#include "op/cuda/cuda_conv2d_few_kernels.h"
 #include "op/cuda/cuda_conv2d_kernels.h"
 #include "op/cuda/cuda_library_kernels.h"
 
@@ -26,8 +28,15 @@ static bool fits(const hki_conv2d_geometry *g)
     return true;
 }
 
-static hki_cuda_convolution problem_of(const hki_conv2d_geometry *g, hki_cuda_convolution_kind kind,
-                                       bool f64, bool has_bias)
+/* Whether a group has so few channels and outputs that a product of matrices would be mostly empty. */
+static bool has_few(const hki_conv2d_geometry *g, int64_t groups)
+{
+    enum { FEW = 16 };
+    return groups > 1 && g->in_channels / groups * (g->out_channels / groups) < FEW;
+}
+
+static hki_cuda_convolution problem_of(const hki_conv2d_geometry *g, int64_t groups,
+                                       hki_cuda_convolution_kind kind, bool f64, bool has_bias)
 {
     return (hki_cuda_convolution){
         .kind = (int32_t)kind,
@@ -36,6 +45,7 @@ static hki_cuda_convolution problem_of(const hki_conv2d_geometry *g, hki_cuda_co
         .samples = (int32_t)g->samples,
         .in_channels = (int32_t)g->in_channels,
         .out_channels = (int32_t)g->out_channels,
+        .groups = (int32_t)groups,
         .in_size = {(int32_t)g->in_height, (int32_t)g->in_width},
         .out_size = {(int32_t)g->out_height, (int32_t)g->out_width},
         .kernel = {(int32_t)g->kernel_height, (int32_t)g->kernel_width},
@@ -85,9 +95,9 @@ static void copy(hki_cuda_stream *stream, void *to, const void *from, size_t byt
 
 /* False: own kernels must do it. *added: with the bias. bias NULL: none. */
 static bool convolve_by_library(hki_cuda_stream *stream, const hki_conv2d_geometry *g,
-                                hki_cuda_convolution_kind kind, const hki_tensor *first,
-                                const hki_tensor *second, const void *bias, const hki_tensor *out,
-                                bool *added)
+                                int64_t groups, hki_cuda_convolution_kind kind,
+                                const hki_tensor *first, const hki_tensor *second, const void *bias,
+                                const hki_tensor *out, bool *added)
 {
     const bool f64 = out->dtype == HK_F64;
     bool failed = false;
@@ -97,7 +107,7 @@ static bool convolve_by_library(hki_cuda_stream *stream, const hki_conv2d_geomet
         return false;
     if ((uintptr_t)bias % ALIGNMENT)
         bias = NULL;
-    const hki_cuda_convolution problem = problem_of(g, kind, f64, bias != NULL);
+    const hki_cuda_convolution problem = problem_of(g, groups, kind, f64, bias != NULL);
     hki_cuda_convolution_plan *plan = hki_cuda_convolution_plan_for(stream, &problem, &failed);
     if (!plan)
         return failed;
@@ -126,14 +136,20 @@ void hki_cuda_conv2d(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
     const hki_tensor *x = &call->in[0], *weight = &call->in[1], *bias = &call->in[2];
     const hki_conv2d_geometry g = hki_conv2d_geometry_of(call->op, call->in, call->options);
-    const bool has_bias = bias->ndim >= 0;
+    const int64_t groups = hki_conv2d_groups(call->options);
+    const bool has_bias = bias->ndim >= 0, f64 = x->dtype == HK_F64;
+    const void *addend = has_bias ? bias->data : NULL;
     void *y = call->out[0].data;
     bool added = false;
     if (call->out[0].size == 0)
         return;
-    if (!convolve_by_library(stream, &g, HKI_CUDA_FORWARD, x, weight, has_bias ? bias->data : NULL,
-                             &call->out[0], &added))
-        hki_cuda_convolve(stream, x->dtype == HK_F64, &g, x->data, weight->data, y);
+    if (has_few(&g, groups)) {
+        hki_cuda_convolve_few(stream, f64, &g, groups, x->data, weight->data, addend, y);
+        return;
+    }
+    if (!convolve_by_library(stream, &g, groups, HKI_CUDA_FORWARD, x, weight, addend, &call->out[0],
+                             &added))
+        hki_cuda_convolve(stream, f64, &g, groups, x->data, weight->data, y);
     if (has_bias && !added)
         hki_cuda_add_bias(stream, x->dtype, y,
                           (const int64_t[]){g.samples, g.out_channels, g.out_height * g.out_width},
@@ -144,10 +160,16 @@ void hki_cuda_conv2d_backward_data(const hki_kernel_call *call, hki_cuda_stream 
 {
     const hki_tensor *dy = &call->in[0], *weight = &call->in[1], *dx = &call->out[0];
     const hki_conv2d_geometry g = hki_conv2d_geometry_of(call->op, call->in, call->options);
+    const int64_t groups = hki_conv2d_groups(call->options);
+    const bool f64 = dy->dtype == HK_F64;
     bool added;
-    if (dx->size > 0 &&
-        !convolve_by_library(stream, &g, HKI_CUDA_BACKWARD_DATA, dy, weight, NULL, dx, &added))
-        hki_cuda_convolve_data(stream, dy->dtype == HK_F64, &g, dy->data, weight->data, dx->data);
+    if (dx->size == 0)
+        return;
+    if (has_few(&g, groups))
+        hki_cuda_convolve_few_data(stream, f64, &g, groups, dy->data, weight->data, dx->data);
+    else if (!convolve_by_library(stream, &g, groups, HKI_CUDA_BACKWARD_DATA, dy, weight, NULL, dx,
+                                  &added))
+        hki_cuda_convolve_data(stream, f64, &g, groups, dy->data, weight->data, dx->data);
 }
 
 static void sum_bias(hki_cuda_stream *stream, const hki_conv2d_geometry *g, const hki_tensor *dy,
@@ -171,13 +193,18 @@ void hki_cuda_conv2d_backward_weight(const hki_kernel_call *call, hki_cuda_strea
 {
     const hki_tensor *x = &call->in[0], *dy = &call->in[1], *dweight = &call->out[0];
     const hki_conv2d_geometry g = hki_conv2d_geometry_of(call->op, call->in, call->options);
+    const int64_t groups = hki_conv2d_groups(call->options);
+    const bool f64 = x->dtype == HK_F64;
     bool added;
     if (g.samples == 0) { /* sums of nothing; x and dy have no memory */
         clear(stream, dweight);
         clear(stream, &call->out[1]);
         return;
     }
-    if (!convolve_by_library(stream, &g, HKI_CUDA_BACKWARD_WEIGHT, x, dy, NULL, dweight, &added))
-        hki_cuda_convolve_weight(stream, x->dtype == HK_F64, &g, x->data, dy->data, dweight->data);
+    if (has_few(&g, groups))
+        hki_cuda_convolve_few_weight(stream, f64, &g, groups, x->data, dy->data, dweight->data);
+    else if (!convolve_by_library(stream, &g, groups, HKI_CUDA_BACKWARD_WEIGHT, x, dy, NULL,
+                                  dweight, &added))
+        hki_cuda_convolve_weight(stream, f64, &g, groups, x->data, dy->data, dweight->data);
     sum_bias(stream, &g, dy, call->out[1].data);
 }

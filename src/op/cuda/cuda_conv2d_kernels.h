@@ -10,14 +10,15 @@
 extern "C" {
 #endif
 
-/* Contiguous arrays of float32 or float64 (f64); no size is 0. Without the bias. */
+/* Contiguous arrays of float32 or float64 (f64); no size is 0. Without the bias. The geometry has the channels of all
+ * groups. */
 void hki_cuda_convolve(hki_cuda_stream *stream, bool f64, const hki_conv2d_geometry *geometry,
-                       const void *x, const void *weight, void *y);
+                       int64_t groups, const void *x, const void *weight, void *y);
 void hki_cuda_convolve_data(hki_cuda_stream *stream, bool f64, const hki_conv2d_geometry *geometry,
-                            const void *dy, const void *weight, void *dx);
+                            int64_t groups, const void *dy, const void *weight, void *dx);
 void hki_cuda_convolve_weight(hki_cuda_stream *stream, bool f64,
-                              const hki_conv2d_geometry *geometry, const void *x, const void *dy,
-                              void *dweight);
+                              const hki_conv2d_geometry *geometry, int64_t groups, const void *x,
+                              const void *dy, void *dweight);
 
 #ifdef __cplusplus
 }

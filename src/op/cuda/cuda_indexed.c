@@ -52,11 +52,6 @@ static hki_cuda_fault *slot_of(const hki_kernel_call *call, hki_cuda_stream *str
     return hki_cuda_fault_slot(stream, describe, (int64_t)(intptr_t)call);
 }
 
-bool hki_cuda_index_reports(const hki_kernel_call *call)
-{
-    return call->in[1].size > 0;
-}
-
 /* What has the axis, without its steps along it. */
 static hki_cuda_tensor without_axis(const hki_tensor *tensor, int axis)
 {

@@ -17,6 +17,9 @@ void hki_cuda_max_pool2d_backward(const hki_kernel_call *call, hki_cuda_stream *
 void hki_cuda_avg_pool2d_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_batch_norm(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_batch_norm_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_layer_norm(const hki_kernel_call *call, hki_cuda_stream *stream); /* RMS, group */
+void hki_cuda_layer_norm_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_layer_norm_weigh(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_moving_average(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_sgd_update(const hki_kernel_call *call, hki_cuda_stream *stream);
 
@@ -31,6 +34,10 @@ void hki_cuda_sgd_update(const hki_kernel_call *call, hki_cuda_stream *stream);
     [HKI_OP_ID_avg_pool2d_backward] = hki_cuda_avg_pool2d_backward,                                \
     [HKI_OP_ID_batch_norm] = hki_cuda_batch_norm,                                                  \
     [HKI_OP_ID_batch_norm_backward] = hki_cuda_batch_norm_backward,                                \
+    [HKI_OP_ID_layer_norm] = hki_cuda_layer_norm, [HKI_OP_ID_rms_norm] = hki_cuda_layer_norm,      \
+    [HKI_OP_ID_group_norm] = hki_cuda_layer_norm,                                                  \
+    [HKI_OP_ID_layer_norm_backward] = hki_cuda_layer_norm_backward,                                \
+    [HKI_OP_ID_layer_norm_weigh] = hki_cuda_layer_norm_weigh,                                      \
     [HKI_OP_ID_moving_average] = hki_cuda_moving_average,                                          \
     [HKI_OP_ID_sgd_update] = hki_cuda_sgd_update,
 

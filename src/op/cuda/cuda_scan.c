@@ -25,11 +25,6 @@ static void describe(const hki_cuda_fault *fault, int64_t count, char *text, siz
     snprintf(text, bytes, HKI_MASK_CHANGED, hki_cuda_fault_value(fault), count);
 }
 
-bool hki_cuda_mask_reports(const hki_kernel_call *call)
-{
-    return call->in[0].size > 0;
-}
-
 void hki_cuda_call_mask_places(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
     const hki_tensor *mask = &call->in[0], *places = &call->out[0];

@@ -1,51 +1,7 @@
 #include "op/cuda/cuda_softmax.h"
 
-#include "op/cuda/cuda_tile.cuh"
+#include "op/cuda/cuda_line.cuh"
 #include "op/cuda/cuda_walk.cuh"
-#include "op/kernels/elementwise/scalar_math.h"
-
-HKI_DEVICE float exp_of(float x)
-{
-    return hki_exp_f32(x);
-}
-HKI_DEVICE double exp_of(double x)
-{
-    return exp(x);
-}
-
-/* A NaN may or may not win: it makes the sum of exponentials NaN either way. */
-template <class Element> struct larger {
-    HKI_DEVICE Element join(Element a, Element b)
-    {
-        return b > a ? b : a;
-    }
-};
-struct added {
-    HKI_DEVICE double join(double a, double b)
-    {
-        return a + b;
-    }
-};
-
-/* The largest element of a line and the sum of exp(element - max); every lane gets them. Lines that are not there have
- * size 0. */
-template <class Element> struct line_sums {
-    Element max;
-    double sum;
-};
-template <class Element>
-HKI_DEVICE line_sums<Element> sum_line(const hki_lane &at, const Element *x, int64_t size,
-                                       int64_t step, Element *max_room, double *sum_room)
-{
-    line_sums<Element> line = {(Element)-INFINITY, 0};
-    for (int64_t i = at.lane; i < size; i += at.lanes)
-        line.max = larger<Element>::join(line.max, x[i * step]);
-    line.max = hki_join_lanes<larger<Element>>(at, line.max, max_room);
-    for (int64_t i = at.lane; i < size; i += at.lanes)
-        line.sum += (double)exp_of(x[i * step] - line.max);
-    line.sum = hki_join_lanes<added>(at, line.sum, sum_room);
-    return line;
-}
 
 /* ---- lines in registers ---------------------------------------------------------------------------------------- */
 
@@ -99,21 +55,21 @@ template <class Element, int PACKS> struct held_line {
                 packs[k].at[j] = change(packs[k].at[j]);
     }
     /* Elements become element - max, or the exponential of that; every lane gets max and the sum of the exponentials. */
-    __device__ line_sums<Element> shift(const hki_lane &at, bool to_exponentials, Element *max_room,
-                                        double *sum_room)
+    __device__ hki_line_sums<Element> shift(const hki_lane &at, bool to_exponentials,
+                                            Element *max_room, double *sum_room)
     {
-        line_sums<Element> line = {(Element)-INFINITY, 0};
+        hki_line_sums<Element> line = {(Element)-INFINITY, 0};
         each([&](Element x) {
-            line.max = larger<Element>::join(line.max, x);
+            line.max = hki_larger<Element>::join(line.max, x);
             return x;
         });
-        line.max = hki_join_lanes<larger<Element>>(at, line.max, max_room);
+        line.max = hki_join_lanes<hki_larger<Element>>(at, line.max, max_room);
         each([&](Element x) {
-            const Element above = x - line.max, power = exp_of(above);
+            const Element above = x - line.max, power = hki_exp_of(above);
             line.sum += (double)power;
             return to_exponentials ? power : above;
         });
-        line.sum = hki_join_lanes<added>(at, line.sum, sum_room);
+        line.sum = hki_join_lanes<hki_added>(at, line.sum, sum_room);
         return line;
     }
 };
@@ -160,12 +116,12 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE)
         int64_t first = 0;
         if (i < count) /* a division is as much work as an exponential */
             first = inner == 1 ? i * size : i / inner * size * inner + i % inner;
-        const line_sums<Element> line =
-            sum_line(at, x + first, own_size, inner, max_room, sum_room);
+        const hki_line_sums<Element> line =
+            hki_sum_line(at, x + first, own_size, inner, max_room, sum_room);
         const Element scale = log_of ? (Element)log(line.sum) : (Element)(1 / line.sum);
         for (int64_t j = at.lane; j < own_size; j += at.lanes) {
             const Element above = x[first + j * inner] - line.max;
-            y[first + j * inner] = log_of ? above - scale : exp_of(above) * scale;
+            y[first + j * inner] = log_of ? above - scale : hki_exp_of(above) * scale;
         }
     }
 }
@@ -183,7 +139,7 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE)
         const int64_t begin = i < count ? i * size : 0;
         held_line<Element, PACKS> held;
         held.load(at, x + begin, own_size, is_wide);
-        const line_sums<Element> line = held.shift(at, !log_of, max_room, sum_room);
+        const hki_line_sums<Element> line = held.shift(at, !log_of, max_room, sum_room);
         const Element scale = log_of ? (Element)log(line.sum) : (Element)(1 / line.sum);
         held.each([&](Element its) { return log_of ? its - scale : its * scale; });
         held.store(at, y + begin, own_size, is_wide);
@@ -218,30 +174,18 @@ void hki_cuda_launch_softmax(hki_cuda_stream *stream, hk_dtype dtype, bool log_o
         launch_softmax<double>(stream, log_of, x, y, count, size, inner);
 }
 
-/* Beyond it a message names this row. */
-constexpr int64_t LAST_ROW = UINT32_MAX - 1;
-
 /* ---- cross entropy --------------------------------------------------------------------------------------------- */
-
-HKI_DEVICE int64_t label_of(const void *labels, hk_dtype dtype, int64_t row)
-{
-    if (dtype == HK_I32)
-        return static_cast<const int32_t *>(labels)[row];
-    if (dtype == HK_I64)
-        return static_cast<const int64_t *>(labels)[row];
-    return static_cast<const uint8_t *>(labels)[row];
-}
 
 /* The row's label, and how many of its logits count: none where that is no class, which `reports` says to report. */
 HKI_DEVICE int64_t checked_size(const void *labels, hk_dtype dtype, int64_t row, int64_t classes,
                                 bool reports, hki_cuda_fault *fault, int64_t *label,
                                 bool *has_reported)
 {
-    *label = label_of(labels, dtype, row);
+    *label = hki_label_of(labels, dtype, row);
     if (*label >= 0 && *label < classes)
         return classes;
     if (reports)
-        hki_cuda_report_value(fault, (uint32_t)(row < LAST_ROW ? row : LAST_ROW), *label);
+        hki_report_label(fault, row, *label);
     *has_reported = true;
     return 0;
 }
@@ -263,12 +207,12 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE)
         if (row < rows)
             size = checked_size(labels, label_dtype, row, classes, at.lane == 0 && !has_reported,
                                 fault, &label, &has_reported);
-        const line_sums<Element> line = sum_line(at, logits, size, 1, max_room, sum_room);
+        const hki_line_sums<Element> line = hki_sum_line(at, logits, size, 1, max_room, sum_room);
         if (!dy && size > 0 && at.lane == 0)
             y[row] = (Element)(log(line.sum) + ((double)line.max - (double)logits[label]));
         const Element scale = (Element)(1 / line.sum);
         for (int64_t j = at.lane; dy && j < size; j += at.lanes) {
-            const Element share = exp_of(logits[j] - line.max) * scale;
+            const Element share = hki_exp_of(logits[j] - line.max) * scale;
             y[row * classes + j] = (j == label ? share - 1 : share) * dy[row];
         }
     }
@@ -295,7 +239,7 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE)
                                 fault, &label, &has_reported);
         held_line<Element, PACKS> held;
         held.load(at, x + begin, size, is_wide);
-        const line_sums<Element> line = held.shift(at, true, max_room, sum_room);
+        const hki_line_sums<Element> line = held.shift(at, true, max_room, sum_room);
         if (!dy && size > 0 && at.lane == 0)
             y[row] = (Element)(log(line.sum) + ((double)line.max - (double)x[begin + label]));
         if (!dy || size == 0)

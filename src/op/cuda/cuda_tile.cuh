@@ -25,6 +25,13 @@ HKI_DEVICE hki_lane hki_lane_of(int lanes, bool by_rows)
     return at;
 }
 
+struct hki_added {
+    HKI_DEVICE double join(double a, double b)
+    {
+        return a + b;
+    }
+};
+
 template <class Value> HKI_DEVICE Value hki_other_lane(Value value, int distance)
 {
     return __shfl_xor_sync(0xffffffffu, value, distance);

@@ -42,6 +42,14 @@ void hki_cuda_run_call(hki_device *device, const hki_kernel_call *call)
         nvtxRangePop();
 }
 
+static bool is_one_of(hki_cuda_kernel_fn kernel, const hki_cuda_kernel_fn *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (kernel == list[i])
+            return true;
+    return false;
+}
+
 bool hki_cuda_may_report(const hki_kernel_call *call)
 {
     const hki_cuda_kernel_fn kernel = hki_cuda_kernels[call->op->id];
@@ -49,13 +57,17 @@ bool hki_cuda_may_report(const hki_kernel_call *call)
         return hki_cuda_row_reports(call);
     if (kernel == hki_cuda_call_cast)
         return hki_cuda_cast_reports(call);
+    static const hki_cuda_kernel_fn reporting[] = {
+        hki_cuda_call_cross_entropy,
+        hki_cuda_call_cross_entropy_backward,
+        hki_cuda_call_class_loss,
+        hki_cuda_call_class_loss_backward,
+        hki_cuda_call_mask_places,
+    };
     if (kernel == hki_cuda_call_take || kernel == hki_cuda_call_scatter)
-        return hki_cuda_index_reports(call);
-    if (kernel == hki_cuda_call_mask_places)
-        return hki_cuda_mask_reports(call);
-    return (kernel == hki_cuda_call_cross_entropy ||
-            kernel == hki_cuda_call_cross_entropy_backward) &&
-           call->in[0].size > 0;
+        return call->in[1].size > 0;
+    return call->in[0].size > 0 &&
+           is_one_of(kernel, reporting, sizeof reporting / sizeof *reporting);
 }
 
 /* All that these launch is given the stream's guard. */
@@ -66,10 +78,7 @@ bool hki_cuda_can_spare(const hki_kernel_call *call)
         hki_cuda_call_full,      hki_cuda_call_zeros,   hki_cuda_call_ones,    hki_cuda_sgd_update,
         hki_cuda_moving_average, hki_cuda_state_update,
     };
-    for (size_t i = 0; i < sizeof can / sizeof *can; i++)
-        if (hki_cuda_kernels[call->op->id] == can[i])
-            return true;
-    return false;
+    return is_one_of(hki_cuda_kernels[call->op->id], can, sizeof can / sizeof *can);
 }
 
 void hki_cuda_run_copy(hki_device *device, const hki_tensor *from, const hki_tensor *to)

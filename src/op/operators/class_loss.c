@@ -484,7 +484,6 @@ const hk_op hki_op_class_loss = {
     .dtypes = HKI_FLOATS,
     .output_count = 2,
     .contiguous = true,
-    .host_only = true,
     .internal = true,
     .infer = rows_infer,
     .split = HKI_SPLIT_ROWS,
@@ -506,7 +505,6 @@ const hk_op hki_op_class_loss_backward = {
     .doc = "Gradient of class_loss with respect to x.",
     .dtypes = HKI_FLOATS,
     .contiguous = true,
-    .host_only = true,
     .internal = true,
     .infer = rows_backward_infer,
     .split = HKI_SPLIT_ROWS,
@@ -531,10 +529,9 @@ const hk_op hki_op_cross_entropy_loss = {
         "1 - s for the label and s / classes for each class (Szegedy et al. 2016). The mean is "
         "weighted by the labels' weights, ignored ones left out, and NaN where all are. "
         "A label that is none of the classes fails the result. weight has no gradient. "
-        "For rows without any of this, hk_softmax_cross_entropy is as fast, and on GPUs.",
+        "For rows without any of this, hk_softmax_cross_entropy is as fast.",
     .formula = "mean of -weight[label] ln(softmax(x)[label])",
     .dtypes = HKI_FLOATS,
-    .host_only = true,
     .no_grad_inputs = 1u << LABELS | 1u << WEIGHT,
     .infer = cross_entropy_infer,
     .compose = loss_compose,
@@ -551,7 +548,6 @@ const hk_op hki_op_nll_loss = {
            "all else is as in hk_cross_entropy_loss.",
     .formula = "mean of -weight[label] x[label]",
     .dtypes = HKI_FLOATS,
-    .host_only = true,
     .no_grad_inputs = 1u << LABELS | 1u << WEIGHT,
     .infer = loss_infer,
     .compose = loss_compose,

@@ -18,12 +18,6 @@ static hki_conv2d_options options_of(const hki_call *call)
                                 .groups = o->groups};
 }
 
-static bool has_groups(const void *options)
-{
-    const int64_t groups = ((const hki_conv1d_options *)options)->groups;
-    return groups != 0 && groups != 1;
-}
-
 static hki_one_row as_images(const hki_conv2d_options *options)
 {
     return (hki_one_row){.op = &hki_op_conv2d, .options = options, .sequences = 1 | 2};
@@ -70,7 +64,6 @@ const hk_op hki_op_conv1d = {
     .formula = "y[n,o,i] = bias[o] + sum over c, v of weight[o,c,v] * "
                "x[n,c,i*stride-padding+v*dilation]",
     .dtypes = HKI_FLOATS,
-    .gpus_lack = has_groups,
     .infer = conv1d_infer,
     .compose = conv1d_compose,
     .reference = conv1d_reference,

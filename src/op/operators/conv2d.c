@@ -554,13 +554,11 @@ const hk_op hki_op_conv2d = {
         "dilation (rows - 1) - 1) / stride + 1, rounded down, and width' likewise. Windows of 3 "
         "x 3 "
         "at stride 1, with 32 channels or more, are done four at a time by Winograd's method: "
-        "there an infinity or NaN in x makes NaN of neighbouring results too. On GPUs there is one "
-        "group alone yet.",
+        "there an infinity or NaN in x makes NaN of neighbouring results too.",
     .formula = "y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] * "
                "x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]",
     .dtypes = HKI_FLOATS,
     .contiguous = true,
-    .gpus_lack = hki_conv2d_has_groups,
     .infer = forward_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = forward_plan,
@@ -582,7 +580,6 @@ const hk_op hki_op_conv2d_backward_data = {
     .dtypes = HKI_FLOATS,
     .contiguous = true,
     .internal = true,
-    .gpus_lack = hki_conv2d_has_groups,
     .infer = data_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = data_plan,
@@ -607,7 +604,6 @@ const hk_op hki_op_conv2d_backward_weight = {
     .outputs = "dweight, dbias",
     .contiguous = true,
     .internal = true,
-    .gpus_lack = hki_conv2d_has_groups,
     .infer = weight_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = weight_plan,

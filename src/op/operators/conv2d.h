@@ -37,12 +37,6 @@ static inline int64_t hki_conv2d_groups(const void *options)
     return groups ? groups : 1;
 }
 
-/* For hk_op.gpus_lack. */
-static inline bool hki_conv2d_has_groups(const void *options)
-{
-    return hki_conv2d_groups(options) != 1;
-}
-
 /* Elements that a window spans. */
 static inline int64_t hki_conv2d_span(int64_t kernel, int64_t dilation)
 {

@@ -152,7 +152,6 @@ const hk_op hki_op_conv2d_transpose = {
     .formula = "y[n,o,i*stride-padding+u*dilation,j*stride-padding+v*dilation] += "
                "weight[c,o,u,v] * x[n,c,i,j]",
     .dtypes = HKI_FLOATS,
-    .gpus_lack = hki_conv2d_has_groups,
     .infer = transpose_infer,
     .compose = transpose_compose,
     .reference = transpose_reference,

@@ -19,45 +19,12 @@ enum { BACK_X, BACK_DY, BACK_SAVED, BACK_GAMMA }; /* inputs of the gradient */
 
 /* ---- shapes -------------------------------------------------------------------------------------------- */
 
-double hki_layer_norm_eps(const void *options)
-{
-    const double eps = ((const hki_layer_norm_options *)options)->eps;
-    return eps == 0 ? 1e-5 : eps;
-}
-
-hki_layer_norm_backward_options hki_layer_norm_of(const hk_op *op, const void *options)
-{
-    const int64_t first = ((const hki_layer_norm_options *)options)->axes; /* or groups */
-    const int64_t count = first ? first : 1;
-    hki_layer_norm_backward_options of = {.is_centred = op != &hki_op_rms_norm,
-                                          .eps = hki_layer_norm_eps(options)};
-    *(op == &hki_op_group_norm ? &of.groups : &of.axes) = count;
-    return of;
-}
-
 static int64_t product(const int64_t *dims, int count)
 {
     int64_t size = 1;
     for (int i = 0; i < count; i++)
         size *= dims[i];
     return size;
-}
-
-hki_row_norm_shape hki_layer_norm_shape(int ndim, const int64_t *dims,
-                                        const hki_layer_norm_backward_options *of)
-{
-    hki_row_norm_shape shape = {.inner = 1, .groups = 1, .is_centred = of->is_centred};
-    if (of->groups) {
-        shape.groups = of->groups;
-        shape.rows = dims[0] * of->groups;
-        const int64_t positions = product(dims + 2, ndim - 2);
-        shape.inner = positions > 0 ? positions : 1;
-        shape.size = dims[1] / of->groups * positions;
-    } else {
-        shape.rows = product(dims, ndim - (int)of->axes);
-        shape.size = product(dims + ndim - of->axes, (int)of->axes);
-    }
-    return shape;
 }
 
 /* Of gamma and beta: the normalised axes, or the channels. */
@@ -426,9 +393,9 @@ static const hki_sample weigh_samples[] = {
 /* ---- operators ------------------------------------------------------------------------------------------- */
 
 #define FORWARD                                                                                    \
-    .dtypes = HKI_FLOATS, .output_count = 2, .contiguous = true, .host_only = true,                \
-    .infer = forward_infer, .split = HKI_SPLIT_PLAN, .plan = plan,                                 \
-    .kernel = {[HKI_CPU] = forward_cpu}, .grad = forward_grad,                                     \
+    .dtypes = HKI_FLOATS, .output_count = 2, .contiguous = true, .infer = forward_infer,           \
+    .split = HKI_SPLIT_PLAN, .plan = plan, .kernel = {[HKI_CPU] = forward_cpu},                    \
+    .grad = forward_grad,                                                                          \
     .grad_reads = {[X] = 1 << X | 1 << GAMMA, [GAMMA] = 1 << X, [BETA] = 1 << X},                  \
     .reference = hki_layer_norm_reference, .tolerance_f32 = 1e-5
 
@@ -439,8 +406,7 @@ const hk_op hki_op_layer_norm = {
     .signature = "x, gamma?, beta?",
     .doc = "Layer norm (Ba et al. 2016): x (…,features) shifted and scaled to mean 0 and variance "
            "1 along its last axis, or several, each row by itself, then scaled by gamma and "
-           "shifted by beta, of the shape of these axes. The variance is biased. For GPUs "
-           "there is no kernel yet.",
+           "shifted by beta, of the shape of these axes. The variance is biased.",
     .formula = "y = (x - mean) / sqrt(variance + eps) * gamma + beta",
     .batch = forward_batch,
     FORWARD,
@@ -452,8 +418,7 @@ const hk_op hki_op_rms_norm = {
     HKI_OP_SAMPLES(rms_samples),
     .signature = "x, gamma?",
     .doc = "RMS norm (Zhang, Sennrich 2019): x divided by the root of its mean square along the "
-           "last axis, or several, then scaled by gamma, of the shape of these axes. For GPUs "
-           "there is no kernel yet.",
+           "last axis, or several, then scaled by gamma, of the shape of these axes.",
     .formula = "y = x / sqrt(mean of x**2 + eps) * gamma",
     .batch = forward_batch,
     FORWARD,
@@ -464,21 +429,19 @@ const hk_op hki_op_group_norm = {
     HKI_OP_PARAMS(group_norm),
     HKI_OP_SAMPLES(group_samples),
     .signature = "x, gamma?, beta?",
-    .doc =
-        "Group norm (Wu, He 2018): of each sample of x (n,channels,…) each group of channels, "
-        "with all its positions, shifted and scaled to mean 0 and variance 1, then each channel "
-        "scaled by gamma and shifted by beta (channels). As many groups as channels: "
-        "instance norm (Ulyanov et al. 2016). The variance is biased. For GPUs there is no kernel "
-        "yet.",
+    .doc = "Group norm (Wu, He 2018): of each sample of x (n,channels,…) each group of channels, "
+           "with all its positions, shifted and scaled to mean 0 and variance 1, then each channel "
+           "scaled by gamma and shifted by beta (channels). As many groups as channels: "
+           "instance norm (Ulyanov et al. 2016). The variance is biased.",
     .formula = "y = (x - mean) / sqrt(variance + eps) * gamma + beta",
     .batch = group_batch,
     FORWARD,
 };
 
 #define GRADIENT                                                                                   \
-    .dtypes = HKI_FLOATS, .contiguous = true, .host_only = true, .internal = true,                 \
-    .split = HKI_SPLIT_PLAN, .no_grad_inputs = 1u << BACK_SAVED,                                   \
-    .gradient_untested = "what is saved depends on x", .tolerance_f32 = 1e-5
+    .dtypes = HKI_FLOATS, .contiguous = true, .internal = true, .split = HKI_SPLIT_PLAN,           \
+    .no_grad_inputs = 1u << BACK_SAVED, .gradient_untested = "what is saved depends on x",         \
+    .tolerance_f32 = 1e-5
 
 const hk_op hki_op_layer_norm_backward = {
     HKI_OP_NAMED(layer_norm_backward),

@@ -23,12 +23,44 @@ HKI_OPTIONS_STRUCT(layer_norm_backward, LAYER_NORM_BACKWARD_ARGUMENTS)
 typedef hki_layer_norm_options hki_rms_norm_options;
 typedef hki_layer_norm_backward_options hki_layer_norm_weigh_options;
 
+/* Of the three. */
+static inline double hki_layer_norm_eps(const void *options)
+{
+    const double eps = ((const hki_layer_norm_options *)options)->eps;
+    return eps == 0 ? 1e-5 : eps;
+}
+
 /* Which of the three operators a call is of, as its gradients know it. */
-hki_layer_norm_backward_options hki_layer_norm_of(const hk_op *op, const void *options);
+static inline hki_layer_norm_backward_options hki_layer_norm_of(const hk_op *op,
+                                                                const void *options)
+{
+    const int64_t first = ((const hki_layer_norm_options *)options)->axes; /* or groups */
+    const int64_t count = first ? first : 1;
+    hki_layer_norm_backward_options of = {.is_centred = op->id != HKI_OP_ID_rms_norm,
+                                          .eps = hki_layer_norm_eps(options)};
+    *(op->id == HKI_OP_ID_group_norm ? &of.groups : &of.axes) = count;
+    return of;
+}
+
 /* Rows of x: its axes but the last, or samples and groups. */
-hki_row_norm_shape hki_layer_norm_shape(int ndim, const int64_t *dims,
-                                        const hki_layer_norm_backward_options *of);
-double hki_layer_norm_eps(const void *options); /* of the three */
+static inline hki_row_norm_shape hki_layer_norm_shape(int ndim, const int64_t *dims,
+                                                      const hki_layer_norm_backward_options *of)
+{
+    const bool is_grouped = of->groups != 0;
+    const int first = is_grouped ? 2 : ndim - (int)of->axes; /* axis of what lies in a row */
+    hki_row_norm_shape shape = {1, 1, 1, 1, of->is_centred};
+    for (int i = 0; i < first; i++)
+        shape.rows *= dims[i];
+    for (int i = first; i < ndim; i++)
+        shape.size *= dims[i];
+    if (is_grouped) {
+        shape.groups = of->groups;
+        shape.inner = shape.size > 0 ? shape.size : 1;
+        shape.rows = dims[0] * of->groups;
+        shape.size *= dims[1] / of->groups;
+    }
+    return shape;
+}
 
 /* hk_op.grad of the gradients, of which what is saved is a part of x (layer_norm_second.c). */
 void hki_layer_norm_second(hki_grad_call *call);

@@ -62,12 +62,6 @@ static hk_array *matrix_power_compose(const hki_call *call)
     return power;
 }
 
-/* For hk_op.gpus_lack. */
-static bool has_inverse(const void *options)
-{
-    return ((const hki_matrix_power_options *)options)->n < 0;
-}
-
 static void plain_product(int64_t n, const double *x, const double *y, double *to)
 {
     for (int64_t i = 0; i < n * n; i++) {
@@ -129,7 +123,7 @@ const hk_op hki_op_matrix_power = {
     .doc = "Square matrices, which lie along the last two axes, to the power of a whole number; 0 "
            "gives the identity. A negative power of a singular matrix fails the result.",
     .dtypes = HKI_INEXACT,
-    .gpus_lack = has_inverse,
+    .host_only = true,
     .infer = matrix_power_infer,
     .compose = matrix_power_compose,
     .reference = matrix_power_reference,

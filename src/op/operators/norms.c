@@ -180,13 +180,6 @@ static hk_norm_order order_of(const hki_call *call)
     return (hk_norm_order)((const hki_matrix_norm_options *)call->options)->ord;
 }
 
-/* For hk_op.gpus_lack: of singular values. */
-static bool matrix_norm_needs_values(const void *options)
-{
-    const int64_t order = ((const hki_matrix_norm_options *)options)->ord;
-    return order == HK_NORM_NUC || order == HK_NORM_2 || order == HK_NORM_MINUS_2;
-}
-
 static bool keeps_axes(const hki_call *call)
 {
     return ((const hki_matrix_norm_options *)call->options)->keepdims;
@@ -213,12 +206,13 @@ static bool check_any(hki_call *call, const hki_stack *stack)
 
 static bool matrix_norm_infer(hki_call *call)
 {
-    const int64_t order = order_of(call);
+    const int64_t order = ((const hki_matrix_norm_options *)call->options)->ord;
     if (order < 0 || order > HK_NORM_MINUS_INF)
         return hki_call_refuse(call, HK_OUT_OF_RANGE, "ord is %lld, but is none of hk_norm_order",
                                (long long)order);
-    if (!(matrix_norm_needs_values(call->options) ? hki_linalg_check_small
-                                                  : hki_linalg_check)(call))
+    if (!(order == HK_NORM_NUC || order == HK_NORM_2 || order == HK_NORM_MINUS_2
+              ? hki_linalg_check_small
+              : hki_linalg_check)(call))
         return false;
     hk_dims *out = &call->out_shape[0];
     const hki_stack stack = hki_stack_of(out->ndim, out->dims);
@@ -347,7 +341,7 @@ const hk_op hki_op_matrix_norm = {
     .doc = "Norms of matrices, which lie along the last two axes: Frobenius, nuclear, 1, 2, "
            "infinite, or the smallest in place of the largest. Of complex matrices they are real.",
     .dtypes = HKI_INEXACT,
-    .gpus_lack = matrix_norm_needs_values,
+    .host_only = true,
     .infer = matrix_norm_infer,
     .compose = matrix_norm_compose,
     .reference = matrix_norm_reference,

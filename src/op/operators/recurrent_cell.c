@@ -461,8 +461,8 @@ static const hki_sample gru_back_samples[] = {
 /* ---- operators ------------------------------------------------------------------------------------------------------- */
 
 #define CELL                                                                                       \
-    .dtypes = HKI_FLOATS, .host_only = true, .internal = true, .split = HKI_SPLIT_ROWS,            \
-    .plan = plan, .batch = batch, .tolerance_f32 = 1e-5
+    .dtypes = HKI_FLOATS, .internal = true, .split = HKI_SPLIT_ROWS, .plan = plan, .batch = batch, \
+    .tolerance_f32 = 1e-5
 
 const hk_op hki_op_lstm_cell = {
     HKI_OP_NAMED(lstm_cell),

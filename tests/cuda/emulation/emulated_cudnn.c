@@ -32,7 +32,7 @@ struct cudnnConvolutionStruct {
     bool is_set;
     cudnnDataType_t type;
     cudnnMathType_t math;
-    int padding[2], stride[2], dilation[2];
+    int padding[2], stride[2], dilation[2], groups;
 };
 
 struct cudnnActivationStruct {
@@ -137,8 +137,15 @@ cudnnStatus_t cudnnSetConvolution2dDescriptor(cudnnConvolutionDescriptor_t desc,
                                             .math = CUDNN_DEFAULT_MATH,
                                             .padding = {pad_h, pad_w},
                                             .stride = {stride_h, stride_w},
-                                            .dilation = {dilation_h, dilation_w}};
+                                            .dilation = {dilation_h, dilation_w},
+                                            .groups = 1};
     return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnSetConvolutionGroupCount(cudnnConvolutionDescriptor_t desc, int groups)
+{
+    desc->groups = groups;
+    return desc->is_set && groups > 0 ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM;
 }
 
 cudnnStatus_t cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t desc, cudnnMathType_t math)
@@ -166,7 +173,7 @@ typedef struct convolution {
     result result;
     bool f64, rounds, varies;
     int n, in_channels, out_channels, in[2], out[2], kernel[2];
-    int padding[2], stride[2], dilation[2];
+    int padding[2], stride[2], dilation[2], groups;
     double alpha, beta;
     void *x, *weight, *y, *workspace;
     const void *bias;
@@ -188,10 +195,11 @@ static cudnnStatus_t problem_of(result of, cudnnTensorDescriptor_t x,
                           .out_channels = y->dims[1],
                           .in = {x->dims[2], x->dims[3]},
                           .out = {y->dims[2], y->dims[3]},
-                          .kernel = {weight->dims[2], weight->dims[3]}};
-    if (weight->dims[0] != y->dims[1] || weight->dims[1] != x->dims[1] ||
-        x->dims[0] != y->dims[0] || x->type != y->type || x->type != weight->type ||
-        x->type != desc->type)
+                          .kernel = {weight->dims[2], weight->dims[3]},
+                          .groups = desc->groups};
+    if (weight->dims[0] != y->dims[1] || weight->dims[1] * desc->groups != x->dims[1] ||
+        y->dims[1] % desc->groups || x->dims[0] != y->dims[0] || x->type != y->type ||
+        x->type != weight->type || x->type != desc->type)
         return CUDNN_STATUS_BAD_PARAM;
     for (int i = 0; i < 2; i++) {
         const int span = (made->kernel[i] - 1) * desc->dilation[i] + 1;
@@ -283,7 +291,8 @@ static int64_t y_size(const convolution *self)
 
 static int64_t weight_size(const convolution *self)
 {
-    return (int64_t)self->out_channels * self->in_channels * self->kernel[0] * self->kernel[1];
+    return (int64_t)self->out_channels * (self->in_channels / self->groups) * self->kernel[0] *
+           self->kernel[1];
 }
 
 static double at(const convolution *self, const void *data, int64_t index)
@@ -313,7 +322,9 @@ static void add_product(const convolution *self, double *sums, int64_t x, int64_
 static void add_window(const convolution *self, double *sums, int n, int o, int i, int j)
 {
     const int64_t y = (((int64_t)n * self->out_channels + o) * self->out[0] + i) * self->out[1] + j;
-    for (int c = 0; c < self->in_channels; c++)
+    const int channels = self->in_channels / self->groups;
+    const int first = o / (self->out_channels / self->groups) * channels;
+    for (int c = 0; c < channels; c++)
         for (int u = 0; u < self->kernel[0]; u++)
             for (int v = 0; v < self->kernel[1]; v++) {
                 const int row = i * self->stride[0] - self->padding[0] + u * self->dilation[0];
@@ -322,11 +333,10 @@ static void add_window(const convolution *self, double *sums, int n, int o, int 
                     continue;
                 add_product(
                     self, sums,
-                    (((int64_t)n * self->in_channels + c) * self->in[0] + row) * self->in[1] +
+                    (((int64_t)n * self->in_channels + first + c) * self->in[0] + row) *
+                            self->in[1] +
                         column,
-                    (((int64_t)o * self->in_channels + c) * self->kernel[0] + u) * self->kernel[1] +
-                        v,
-                    y);
+                    (((int64_t)o * channels + c) * self->kernel[0] + u) * self->kernel[1] + v, y);
             }
 }
 
