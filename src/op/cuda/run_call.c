@@ -58,10 +58,8 @@ bool hki_cuda_may_report(const hki_kernel_call *call)
     if (kernel == hki_cuda_call_cast)
         return hki_cuda_cast_reports(call);
     static const hki_cuda_kernel_fn reporting[] = {
-        hki_cuda_call_cross_entropy,
-        hki_cuda_call_cross_entropy_backward,
-        hki_cuda_call_class_loss,
-        hki_cuda_call_class_loss_backward,
+        hki_cuda_call_cross_entropy, hki_cuda_call_cross_entropy_backward,
+        hki_cuda_call_class_loss,    hki_cuda_call_class_loss_backward,
         hki_cuda_call_mask_places,
     };
     if (kernel == hki_cuda_call_take || kernel == hki_cuda_call_scatter)
