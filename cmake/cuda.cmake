@@ -130,24 +130,30 @@ if(HOCKET_HAS_EMULATION)
     file(CONFIGURE OUTPUT "${wrapper}" CONTENT "#include \"${name}\"\n" @ONLY)
     list(APPEND emulated_sources "${wrapper}")
   endforeach()
-  # As objects, so that unit tests reach them.
+  # As objects, so that unit tests reach them; those of the runtime alone for tests of it.
+  set(emulated_runtime_sources ${emulation_sources})
+  list(FILTER emulated_runtime_sources INCLUDE REGEX "\\.cc$")
+  list(FILTER emulation_sources EXCLUDE REGEX "\\.cc$")
+  add_library(hocket_emulated_runtime OBJECT ${emulated_runtime_sources})
   add_library(hocket_cuda_objects OBJECT ${cuda_c_sources} ${emulated_sources} ${emulation_sources})
-  target_include_directories(hocket_cuda_objects PRIVATE src include tests/cuda)
-  target_include_directories(hocket_cuda_objects SYSTEM PUBLIC ${cuda_include})
-  target_compile_definitions(hocket_cuda_objects PRIVATE HKI_CUDA_EMULATED)
-  set_target_properties(hocket_cuda_objects PROPERTIES
-    CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden)
-  target_compile_options(hocket_cuda_objects PRIVATE
-    $<$<COMPILE_LANGUAGE:CXX>:-fPIC -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -ffp-contract=off -Wall -Wextra -Wconversion -Wshadow>
-    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${HOCKET_WERROR}>>:-Werror>)
-  if(NOT HOCKET_SANITIZE) # which finds that out, too: on a GPU, what is read or written in one go is to be aligned
-    target_compile_options(hocket_cuda_objects PRIVATE
-      $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=alignment -fsanitize-undefined-trap-on-error>)
-  endif()
-  target_link_libraries(hocket_cuda_objects PRIVATE hocket_flags
-                                            INTERFACE Threads::Threads ${CMAKE_DL_LIBS}
-                                                      ${HOCKET_MATH_LIBRARY})
-  add_library(hocket_cuda_emulated MODULE $<TARGET_OBJECTS:hocket_cuda_objects>)
+  foreach(objects hocket_emulated_runtime hocket_cuda_objects)
+    target_include_directories(${objects} PRIVATE src include tests/cuda)
+    target_include_directories(${objects} SYSTEM PUBLIC ${cuda_include})
+    target_compile_definitions(${objects} PRIVATE HKI_CUDA_EMULATED)
+    set_target_properties(${objects} PROPERTIES
+      CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden)
+    target_compile_options(${objects} PRIVATE
+      $<$<COMPILE_LANGUAGE:CXX>:-fPIC -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -ffp-contract=off -Wall -Wextra -Wconversion -Wshadow>
+      $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${HOCKET_WERROR}>>:-Werror>)
+    if(NOT HOCKET_SANITIZE) # which finds that out, too: on a GPU, what is read or written in one go is to be aligned
+      target_compile_options(${objects} PRIVATE
+        $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=alignment -fsanitize-undefined-trap-on-error>)
+    endif()
+    target_link_libraries(${objects} PRIVATE hocket_flags
+                                     INTERFACE Threads::Threads ${CMAKE_DL_LIBS} ${HOCKET_MATH_LIBRARY})
+  endforeach()
+  add_library(hocket_cuda_emulated MODULE $<TARGET_OBJECTS:hocket_cuda_objects>
+                                          $<TARGET_OBJECTS:hocket_emulated_runtime>)
   target_link_libraries(hocket_cuda_emulated PRIVATE hocket_flags Threads::Threads
                                                      ${CMAKE_DL_LIBS} ${HOCKET_MATH_LIBRARY})
   set_target_properties(hocket_cuda_emulated PROPERTIES

@@ -1,11 +1,8 @@
 # Tests of the emulated CUDA runtime itself; cmake/cuda.cmake says where there is one.
 if(HOCKET_HAS_EMULATION)
-  file(GLOB runtime_sources CONFIGURE_DEPENDS
-    "${PROJECT_SOURCE_DIR}/tests/cuda/emulation/emulated_*.cc")
   foreach(name emulation emulation_kernels)
     set(test ${name}_test)
     hocket_test_executable(${test} "${PROJECT_SOURCE_DIR}/tests/cuda/${test}.cc" tests)
-    target_sources(${test} PRIVATE ${runtime_sources})
     target_include_directories(${test} PRIVATE
       "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/tests"
       "${PROJECT_SOURCE_DIR}/tests/cuda")
@@ -15,7 +12,7 @@ if(HOCKET_HAS_EMULATION)
       $<$<BOOL:${HOCKET_WERROR}>:-Werror>)
     set_target_properties(${test} PROPERTIES
       CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
-    target_link_libraries(${test} PRIVATE hocket_flags Threads::Threads)
+    target_link_libraries(${test} PRIVATE hocket_flags hocket_emulated_runtime)
     hocket_test(unit.cuda_${name} unit ${test})
   endforeach()
 
@@ -24,7 +21,7 @@ if(HOCKET_HAS_EMULATION)
     "${PROJECT_SOURCE_DIR}/tests/cuda/emulation/emulated_*.c")
   hocket_test_executable(library_calls_test "${PROJECT_SOURCE_DIR}/tests/cuda/library_calls_test.c"
                          tests)
-  target_sources(library_calls_test PRIVATE ${runtime_sources} ${library_sources}
+  target_sources(library_calls_test PRIVATE ${library_sources}
     "${PROJECT_SOURCE_DIR}/src/device/cuda/cuda_cache.c"
     "${PROJECT_SOURCE_DIR}/src/device/cuda/cuda_convolutions.c"
     "${PROJECT_SOURCE_DIR}/src/device/cuda/cuda_libraries.c"
@@ -36,7 +33,7 @@ if(HOCKET_HAS_EMULATION)
   target_compile_definitions(library_calls_test PRIVATE HKI_CUDA_EMULATED)
   set_target_properties(library_calls_test PROPERTIES
     CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF LINKER_LANGUAGE CXX)
-  target_link_libraries(library_calls_test PRIVATE hocket_flags Threads::Threads ${CMAKE_DL_LIBS})
+  target_link_libraries(library_calls_test PRIVATE hocket_flags hocket_emulated_runtime)
   hocket_test(unit.cuda_library_calls unit library_calls_test)
   hocket_test(unit.cuda_library_calls.missing unit library_calls_test missing)
   foreach(function cublasLtCreate cublasLtMatmulDescCreate cublasLtMatmulAlgoGetHeuristic cublasLtMatmul cudnnCreate
