@@ -1,10 +1,14 @@
 /* Indexing, sorting and mixed dtypes on a CUDA device against the CPU, where conformance does not look: whole rows, lines that
  * several blocks sort, many updates of one entry, indices of every integer dtype, bad indices. */
+#include "base/sanitizer.h"
 #include "check.h"
 
 #include <hocket/hocket.h>
 #include <math.h>
 #include <stdlib.h>
+
+/* Threads that meet take the emulation long under a sanitizer: less of them there. */
+enum { FEW = HKI_SANITIZED, UPDATES = FEW ? 600 : 3000, LINES = FEW ? 1 : 3 };
 
 static hk_device host, gpu;
 
@@ -67,10 +71,9 @@ static void test_unaligned_rows(void)
 static void test_many_updates(hk_dtype dtype)
 {
     HK_SCOPE;
-    enum { COUNT = 3000 };
     hk_array *x = hk_cast(hk_random_int(0, 9, hk_shape(4), HK_I64, host), dtype);
-    hk_array *indices = hk_random_int(-4, 4, hk_shape(COUNT), HK_I64, host);
-    hk_array *updates = hk_cast(hk_random_int(0, 200, hk_shape(COUNT), HK_I64, host), dtype);
+    hk_array *indices = hk_random_int(-4, 4, hk_shape(UPDATES), HK_I64, host);
+    hk_array *updates = hk_cast(hk_random_int(0, 200, hk_shape(UPDATES), HK_I64, host), dtype);
     hk_array *added[2], *set[2];
     for (int i = 0; i < 2; i++) {
         const hk_device device = i ? gpu : host;
@@ -117,7 +120,7 @@ static void test_bad_index(void)
 static void test_sorting(hk_dtype dtype, int64_t size, bool descending)
 {
     HK_SCOPE;
-    hk_array *x = hk_cast(hk_random_int(0, 40, hk_shape(3, size, 2), HK_I64, host), dtype);
+    hk_array *x = hk_cast(hk_random_int(0, 40, hk_shape(LINES, size, 2), HK_I64, host), dtype);
     if (dtype == HK_F32 || dtype == HK_F64) {
         x = hk_subtract(x, 20);
         x = hk_where(hk_equal(x, 7), NAN, hk_where(hk_equal(x, 3), -0.0, x));
@@ -144,7 +147,7 @@ static void test_sorting(hk_dtype dtype, int64_t size, bool descending)
 static void test_cumulative(hk_dtype dtype, int64_t axis)
 {
     HK_SCOPE;
-    hk_array *x = hk_cast(hk_random_int(0, 90, hk_shape(3, 5000, 2), HK_I64, host), dtype);
+    hk_array *x = hk_cast(hk_random_int(0, 90, hk_shape(LINES, 5000, 2), HK_I64, host), dtype);
     hk_array *made[2];
     for (int i = 0; i < 2; i++)
         made[i] = hk_cumulative_sum(hk_to_device(x, i ? gpu : host), axis);
@@ -223,11 +226,12 @@ int main(void)
     for (int i = 0; i < 5; i++) {
         test_many_updates(dtypes[i]);
         test_sorting(dtypes[i], 3, false);
-        test_sorting(dtypes[i], 1300, i % 2 == 0);
-    }
-    for (int i = 0; i < 5; i++)
+        if (!FEW || i == 0)
+            test_sorting(dtypes[i], 1300, i % 2 == 0);
         for (int axis = 0; axis < 3; axis++)
-            test_cumulative(dtypes[i], axis);
+            if (!FEW || axis == i)
+                test_cumulative(dtypes[i], axis);
+    }
     test_masks();
     test_bad_index();
     test_mixed(HK_F32, HK_F64);
