@@ -19,7 +19,7 @@ typedef struct place {
 
 struct hki_capture {
     /* Under construction: of each storage that a slot has there is a handle, or a name and the slot is TEMPORARY where
-     * the storage was first seen as a call's new output: its memory goes when the program and its tasks let it go. */
+     * the storage was first seen as a call's new output, or as made for several calls: its memory goes when the program and its tasks let it go. */
     hk_graph *graph;
     const hk_status *failure; /* counted; NULL: all can be done again so far */
     int depth;                /* captures begun within this one, which are none */
@@ -315,6 +315,13 @@ static void note_call(hki_capture *self, const hki_call *call, hk_array *const *
         noted = operand_note(self, node, call->input_count + i, outputs[i], is_new);
 }
 
+static void note_made(hki_capture *self, const char *operation, hk_array *x)
+{
+    int64_t offset;
+    if (check_state(self, operation))
+        slot_of(self, operation, x, true, &offset);
+}
+
 static void compound_begin(hki_capture *self, const char *operation, hki_capture_again_fn again,
                            hk_array *const *arrays, int count, const void *options,
                            size_t options_bytes, size_t early_bytes)
@@ -342,7 +349,7 @@ static void compound_end(hki_capture *self)
 
 __attribute__((constructor)) static void set_hooks(void)
 {
-    hki_capture_hook = (hki_capture_hooks){note_call, compound_begin, compound_end};
+    hki_capture_hook = (hki_capture_hooks){note_call, note_made, compound_begin, compound_end};
     hki_array_capture_refuse = refuse;
 }
 
