@@ -300,7 +300,7 @@ static void note_call(hki_capture *self, const hki_call *call, hk_array *const *
     node->device = call->device;
     node->op = op;
     node->staging = staging;
-    node->is_new = is_new;
+    node->is_new = is_new || call->is_gradient;
     node->may_be_direct = !staging.copy_inputs && !staging.copy_output && output_count == 1 &&
                           hk_size(outputs[0]) > 0 && hki_call_may_be_direct(call);
     node->piece_count = hki_plan_make(call, &node->plan);
