@@ -143,6 +143,35 @@ static void contribute_failure(hki_pass *pass, const hki_tape_node *node, hk_arr
         hki_tape_contribute(pass, node->inputs[i].node, carrier);
 }
 
+/* Whether the gradient of the node's call reads what shares memory with x, or may: what comes as dys, too. */
+static bool reads_memory_of(const hki_grad_call *call, int output_count, const hk_array *x)
+{
+    for (int i = 0; i < call->input_count; i++)
+        if (call->inputs[i] && call->inputs[i]->storage == x->storage)
+            return true;
+    for (int i = 0; i < output_count; i++)
+        if ((call->outputs[i] && call->outputs[i]->storage == x->storage) ||
+            (call->dys[i] && call->dys[i]->storage == x->storage))
+            return true;
+    return call->saved && call->saved->storage == x->storage;
+}
+
+/* A leaf's gradient that is to be written, and by nothing but this call of its last consumer. Kernels of other devices may
+ * have to wait before they overwrite something, and copies need not. */
+static hk_array *place_of(hki_pass *pass, const hki_grad_call *call, const hki_tape_node *node,
+                          hki_tape_node *leaf)
+{
+    hk_array *grad = leaf && leaf->kind == HKI_TAPE_LEAF ? leaf->grad : NULL;
+    if (!pass->to_leaves || pass->records || !grad || grad->failed || leaf->mode != HK_GRAD_WRITE ||
+        !hki_device_is_host(leaf->device))
+        return NULL;
+    const hki_visit *visit = hki_pass_visit(pass, leaf);
+    return visit->uses == 1 && !visit->sum && !visit->last && !visit->scatter &&
+                   !reads_memory_of(call, node->output_count, grad)
+               ? grad
+               : NULL;
+}
+
 static void call_backward(hki_pass *pass, hki_tape_node *node, hk_array *const *dys)
 {
     const hk_op *op = node->op;
@@ -177,6 +206,8 @@ static void call_backward(hki_pass *pass, hki_tape_node *node, hk_array *const *
         call.input_device[i] = node->inputs[i].node ? node->inputs[i].node->device : NULL;
         call.wanted[i] = hki_pass_wants(pass, node->inputs[i].node);
     }
+    for (int i = 0; i < node->input_count; i++)
+        call.places[i] = call.wanted[i] ? place_of(pass, &call, node, node->inputs[i].node) : NULL;
     op->grad(&call);
     hk_array *failed = overwritten_meanwhile(pass, node, is_good);
     for (int i = 0; i < node->input_count; i++)

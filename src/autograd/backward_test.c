@@ -121,6 +121,66 @@ static void test_kept(void)
     hk_array_release(y);
 }
 
+/* The gradient of a matrix is made in its place, by calls and in a capture, and with the bytes that adding it to zeros gives. */
+static void test_in_place(bool captures)
+{
+    enum { SIZE = 1024, BYTES = SIZE * SIZE * 4 };
+    static float in_place[SIZE * SIZE], added[SIZE * SIZE];
+    hk_runtime_deinit(); /* the peak begins anew */
+    HK_SCOPE;
+    hk_array *x = hk_random_uniform(hk_shape(16, SIZE), HK_F32, hk_device_default());
+    hk_array *weight = hk_random_uniform(hk_shape(SIZE, SIZE), HK_F32, hk_device_default());
+    hk_attach_grad(weight, HK_GRAD_WRITE);
+    hk_wait_all();
+    const uint64_t before = used_bytes();
+    if (captures)
+        hk_capture_begin(&x, 1);
+    for (int i = 0; i < (captures ? 1 : 2); i++) {
+        HK_SCOPE;
+        hk_record_begin();
+        hk_array *y = hk_sum(hk_linear(x, weight, NULL), NULL);
+        hk_record_end();
+        CHECK(hk_ok(hk_backward(y)));
+        CHECK(hk_ok(hk_wait(hk_grad(weight))));
+    }
+    CHECK(hk_device_get_memory(hk_device_default()).peak_bytes < before + BYTES / 2);
+    if (captures) {
+        hk_graph *graph = hk_capture_end(NULL);
+        hk_replay(graph, &x, 1);
+        CHECK(hk_ok(hk_graph_status(graph)));
+        hk_graph_release(graph);
+    }
+    CHECK(hk_ok(hk_to_host(hk_grad(weight), in_place, sizeof in_place)));
+
+    hk_attach_grad(weight, HK_GRAD_ADD);
+    hk_record_begin();
+    hk_array *y = hk_sum(hk_linear(x, weight, NULL), NULL);
+    hk_record_end();
+    CHECK(hk_ok(hk_backward(y)));
+    CHECK(hk_ok(hk_to_host(hk_grad(weight), added, sizeof added)));
+    CHECK(!memcmp(in_place, added, sizeof added));
+}
+
+/* It is not where something of the gradient is read, or comes from elsewhere, too. */
+static void test_not_in_place(void)
+{
+    HK_SCOPE;
+    hk_array *w = hk_full(hk_shape(2, 2), 3, HK_F32, hk_device_default());
+    hk_attach_grad(w, HK_GRAD_WRITE);
+    hk_array *grad = hk_grad(w);
+    hk_assign(grad, hk_full(hk_shape(2, 2), 5, HK_F32, hk_device_default()));
+    hk_record_begin();
+    hk_array *y = hk_sum(hk_matmul(grad, w), NULL); /* reads what it is to write */
+    hk_record_end();
+    CHECK(hk_ok(hk_backward(y)));
+    CHECK(first_of(hk_index(grad, 0, 0)) == 10);
+    hk_record_begin();
+    y = hk_sum(hk_add(hk_matmul(w, w), w), NULL);
+    hk_record_end();
+    CHECK(hk_ok(hk_backward(y)));
+    CHECK(first_of(hk_index(grad, 0, 0)) == 13);
+}
+
 /* ---- failures -------------------------------------------------------------------------------------- */
 
 static void test_second_pass(void)
@@ -506,6 +566,9 @@ int main(void)
     test_half_parameter();
     test_early_freeing();
     test_kept();
+    test_in_place(false);
+    test_in_place(true);
+    test_not_in_place();
     test_deep_chain();
     test_second_pass();
     test_view_serves_again();

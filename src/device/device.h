@@ -119,6 +119,9 @@ typedef struct hki_device_class {
     /* Fresh memory of the device, 64-byte aligned, bytes > 0; NULL when it has no more. */
     void *(*allocate)(hki_device *device, size_t bytes);
     void (*release)(hki_device *device, void *data, size_t bytes);
+    /* Optional: what such memory holds, or a part of it, is of no use any more: its pages may go back to the system, and are
+     * there again when they are touched. Then large blocks are parts of larger ones. */
+    void (*discard)(hki_device *device, void *data, size_t bytes);
     /* Optional: the same, of the host's memory that the device copies from and to without staging. */
     void *(*allocate_pinned)(hki_device *device, size_t bytes);
     void (*release_pinned)(hki_device *device, void *data, size_t bytes);

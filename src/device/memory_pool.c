@@ -1,8 +1,8 @@
 /* Freed memory of a device, or pinned memory of the host, is kept by size class and handed out
- * again, last freed first, while it is hot. */
+ * again, last freed first, while it is hot. Large blocks are parts of segments where the class can have that. */
 #include "base/sanitizer.h"
 #include "base/sync.h"
-#include "device/device.h"
+#include "device/ranges.h"
 
 #include <stdlib.h>
 
@@ -15,10 +15,11 @@ typedef struct size_class {
 
 struct hki_memory_pool {
     hki_device *device; /* whose class functions give the memory */
-    bool is_pinned;
+    bool is_pinned, has_ranges;
     _Atomic(uint64_t) small_count;
-    hki_lock lock; /* everything below */
-    hk_device_memory memory;
+    hki_lock lock;           /* everything below */
+    hk_device_memory memory; /* cached_bytes: of size classes alone */
+    hki_ranges ranges;       /* of large blocks, where the pool has them */
     size_class classes[CLASS_COUNT];
 };
 
@@ -57,6 +58,7 @@ hki_memory_pool *hki_memory_pool_create(hki_device *device, uint64_t limit_bytes
     if (pool) {
         pool->device = device;
         pool->memory.limit_bytes = limit_bytes;
+        pool->has_ranges = hki_ranges_serve(device);
     }
     return pool;
 }
@@ -67,8 +69,10 @@ hki_memory_pool *hki_memory_pool_create_pinned(hki_device *accelerator)
     if (!class->allocate_pinned || !class->release_pinned)
         return NULL;
     hki_memory_pool *pool = hki_memory_pool_create(accelerator, 0);
-    if (pool)
+    if (pool) {
         pool->is_pinned = true;
+        pool->has_ranges = false;
+    }
     return pool;
 }
 
@@ -84,10 +88,17 @@ static void trim_locked(hki_memory_pool *pool, uint64_t keep_bytes)
     }
 }
 
+static void trim_all(hki_memory_pool *pool)
+{
+    trim_locked(pool, 0);
+    if (pool->has_ranges)
+        hki_ranges_trim(&pool->ranges, pool->device, 0);
+}
+
 void hki_memory_pool_trim(hki_memory_pool *pool)
 {
     hki_lock_acquire(&pool->lock);
-    trim_locked(pool, 0);
+    trim_all(pool);
     hki_lock_release(&pool->lock);
 }
 
@@ -98,6 +109,7 @@ void hki_memory_pool_destroy(hki_memory_pool *pool)
     trim_locked(pool, 0);
     for (int i = 0; i < CLASS_COUNT; i++)
         free(pool->classes[i].blocks);
+    hki_ranges_deinit(&pool->ranges, pool->device);
     free(pool);
 }
 
@@ -105,6 +117,7 @@ hk_device_memory hki_memory_pool_get(hki_memory_pool *pool)
 {
     hki_lock_acquire(&pool->lock);
     hk_device_memory memory = pool->memory;
+    memory.cached_bytes += pool->ranges.kept_bytes;
     hki_lock_release(&pool->lock);
     memory.used_bytes +=
         HKI_SMALL_BYTES * atomic_load_explicit(&pool->small_count, memory_order_relaxed);
@@ -123,32 +136,68 @@ bool hki_memory_pool_remove_small(hki_memory_pool *pool)
     return atomic_fetch_sub_explicit(&pool->small_count, 1, memory_order_acq_rel) == 1;
 }
 
+/* What may be kept of one kind of memory when that gets more: what is kept in other sizes is of no use then. */
+static uint64_t most_kept(const hk_device_memory *memory, uint64_t rounded)
+{
+    uint64_t keep = memory->used_bytes > (64u << 20) ? memory->used_bytes : 64u << 20;
+    if (memory->limit_bytes) {
+        uint64_t room = memory->limit_bytes - memory->used_bytes - rounded;
+        keep = room < keep ? room : keep;
+    }
+    return keep;
+}
+
+static bool is_large(const hki_memory_pool *pool, size_t bytes)
+{
+    return pool->has_ranges && bytes >= HKI_RANGE_LEAST;
+}
+
+/* What counts as used. */
+static uint64_t rounded_bytes(const hki_memory_pool *pool, size_t bytes)
+{
+    return is_large(pool, bytes) ? (bytes + 63) / 64 * 64 : class_bytes(class_of(bytes));
+}
+
+static __attribute__((noinline)) void *take_large(hki_memory_pool *pool, size_t bytes)
+{
+    void *data = hki_ranges_take(&pool->ranges, pool->device, bytes, false);
+    if (data)
+        return data;
+    hki_ranges_trim(&pool->ranges, pool->device,
+                    most_kept(&pool->memory, rounded_bytes(pool, bytes)));
+    return hki_ranges_take(&pool->ranges, pool->device, bytes, true);
+}
+
+static void *take_small(hki_memory_pool *pool, size_t bytes)
+{
+    hk_device_memory *memory = &pool->memory;
+    size_class *class = &pool->classes[class_of(bytes)];
+    size_t rounded = class_bytes(class_of(bytes));
+    if (class->count) {
+        memory->cached_bytes -= rounded;
+        return class->blocks[--class->count];
+    }
+    trim_locked(pool, most_kept(memory, rounded));
+    return fresh_memory(pool, rounded);
+}
+
+static inline void *take(hki_memory_pool *pool, size_t bytes)
+{
+    return is_large(pool, bytes) ? take_large(pool, bytes) : take_small(pool, bytes);
+}
+
 /* NULL: there is none at the moment. */
 static inline __attribute__((always_inline)) void *try_allocate(hki_memory_pool *pool, size_t bytes)
 {
     hk_device_memory *memory = &pool->memory;
-    int index = class_of(bytes);
-    size_t rounded = class_bytes(index);
-    size_class *class = &pool->classes[index];
+    const uint64_t rounded = rounded_bytes(pool, bytes);
     void *data = NULL;
     hki_lock_acquire(&pool->lock);
-    if (memory->limit_bytes && memory->used_bytes + rounded > memory->limit_bytes)
-        goto unlock;
-    if (class->count) {
-        data = class->blocks[--class->count];
-        memory->cached_bytes -= rounded;
-    } else {
-        /* What is kept in other sizes is of no use here: keep no more than is in use, or 64 MiB. */
-        uint64_t keep = memory->used_bytes > (64u << 20) ? memory->used_bytes : 64u << 20;
-        if (memory->limit_bytes) {
-            uint64_t room = memory->limit_bytes - memory->used_bytes - rounded;
-            keep = room < keep ? room : keep;
-        }
-        trim_locked(pool, keep);
-        data = fresh_memory(pool, rounded);
-        if (!data && memory->cached_bytes) {
-            trim_locked(pool, 0);
-            data = fresh_memory(pool, rounded);
+    if (!memory->limit_bytes || memory->used_bytes + rounded <= memory->limit_bytes) {
+        data = take(pool, bytes);
+        if (!data && (memory->cached_bytes || pool->ranges.kept_bytes)) {
+            trim_all(pool);
+            data = take(pool, bytes);
         }
     }
     if (data) {
@@ -156,7 +205,6 @@ static inline __attribute__((always_inline)) void *try_allocate(hki_memory_pool 
         if (memory->used_bytes > memory->peak_bytes)
             memory->peak_bytes = memory->used_bytes;
     }
-unlock:
     hki_lock_release(&pool->lock);
     return data;
 }
@@ -178,15 +226,18 @@ void *hki_memory_pool_allocate(hki_memory_pool *pool, size_t bytes)
     return data || !pool->device->make_room ? data : allocate_late(pool, bytes);
 }
 
-static void release(hki_memory_pool *pool, void *data, size_t bytes, bool keep)
+static void release_large(hki_memory_pool *pool, void *data, size_t bytes, bool keep)
 {
-    if (!data)
-        return;
+    if (keep)
+        hki_ranges_put(&pool->ranges, data, bytes);
+    else
+        hki_ranges_give_back(&pool->ranges, pool->device, data, bytes);
+}
+
+static void release_small(hki_memory_pool *pool, void *data, size_t bytes, bool keep)
+{
     int index = class_of(bytes);
-    size_t rounded = class_bytes(index);
     size_class *class = &pool->classes[index];
-    hki_lock_acquire(&pool->lock);
-    pool->memory.used_bytes -= rounded;
     keep = keep && !HKI_ADDRESS_SANITIZER;
     if (keep && class->count == class->capacity) {
         size_t capacity = class->capacity ? class->capacity * 2 : 16;
@@ -200,10 +251,19 @@ static void release(hki_memory_pool *pool, void *data, size_t bytes, bool keep)
     }
     if (keep) {
         class->blocks[class->count++] = data;
-        pool->memory.cached_bytes += rounded;
+        pool->memory.cached_bytes += class_bytes(index);
     } else {
-        give_back(pool, data, rounded);
+        give_back(pool, data, class_bytes(index));
     }
+}
+
+static void release(hki_memory_pool *pool, void *data, size_t bytes, bool keep)
+{
+    if (!data)
+        return;
+    hki_lock_acquire(&pool->lock);
+    pool->memory.used_bytes -= rounded_bytes(pool, bytes);
+    (is_large(pool, bytes) ? release_large : release_small)(pool, data, bytes, keep);
     hki_lock_release(&pool->lock);
 }
 

@@ -19,7 +19,7 @@ typedef struct place {
 
 struct hki_capture {
     /* Under construction: of each storage that a slot has there is a handle, or a name and the slot is TEMPORARY where
-     * the storage was first seen as a call's new output: its memory goes when the program and its tasks let it go. */
+     * the storage was first seen as a call's new output, or as made for several calls: its memory goes when the program and its tasks let it go. */
     hk_graph *graph;
     const hk_status *failure; /* counted; NULL: all can be done again so far */
     int depth;                /* captures begun within this one, which are none */
@@ -300,7 +300,7 @@ static void note_call(hki_capture *self, const hki_call *call, hk_array *const *
     node->device = call->device;
     node->op = op;
     node->staging = staging;
-    node->is_new = is_new;
+    node->is_new = is_new || call->is_gradient;
     node->may_be_direct = !staging.copy_inputs && !staging.copy_output && output_count == 1 &&
                           hk_size(outputs[0]) > 0 && hki_call_may_be_direct(call);
     node->piece_count = hki_plan_make(call, &node->plan);
@@ -313,6 +313,13 @@ static void note_call(hki_capture *self, const hki_call *call, hk_array *const *
     }
     for (int i = 0; noted && i < output_count; i++, node->output_count++)
         noted = operand_note(self, node, call->input_count + i, outputs[i], is_new);
+}
+
+static void note_made(hki_capture *self, const char *operation, hk_array *x)
+{
+    int64_t offset;
+    if (check_state(self, operation))
+        slot_of(self, operation, x, true, &offset);
 }
 
 static void compound_begin(hki_capture *self, const char *operation, hki_capture_again_fn again,
@@ -342,7 +349,7 @@ static void compound_end(hki_capture *self)
 
 __attribute__((constructor)) static void set_hooks(void)
 {
-    hki_capture_hook = (hki_capture_hooks){note_call, compound_begin, compound_end};
+    hki_capture_hook = (hki_capture_hooks){note_call, note_made, compound_begin, compound_end};
     hki_array_capture_refuse = refuse;
 }
 

@@ -114,6 +114,42 @@ static void test_addresses_come_back(void)
     hk_graph_release(graph);
 }
 
+/* What is put together of several parts is a temporary, too, unless the program keeps it. */
+static void test_joined(bool exact)
+{
+    hk_array *x = full(1), *kept, *y;
+    hk_wait(x);
+    const uint64_t before = used();
+    hk_capture_begin(&x, 1);
+    {
+        HK_SCOPE;
+        hk_array *joined = hk_concat((hk_array *[]){hk_add(x, 1), hk_add(x, 2), x}, 3, 0);
+        kept = hk_take(hk_concat((hk_array *[]){x, hk_add(x, 4)}, 2, 0));
+        y = hk_take(hk_multiply(joined, 2));
+    }
+    hk_graph *graph = hk_capture_end(&(hk_capture_options){.exact = exact});
+    CHECK(hk_ok(hk_wait_all()));
+    CHECK_EQ_I64((int64_t)(used() - before), 5 * MIB); /* kept and y */
+    for (int i = 0; i < 3; i++) {
+        HK_SCOPE;
+        hk_array *other = full(3 + i);
+        hk_replay(graph, &other, 1);
+        for (int part = 0; part < 3; part++)
+            CHECK(all_are(hk_slice(y, 0, part * FLOATS, (part + 1) * FLOATS),
+                          (float)(2 * (3 + i + (part + 1) % 3))));
+        CHECK(all_are(hk_slice(kept, 0, 0, FLOATS), (float)(3 + i)));
+        CHECK(all_are(hk_slice(kept, 0, FLOATS, 2 * FLOATS), (float)(7 + i)));
+    }
+    hk_wait_all();
+    CHECK_EQ_I64((int64_t)(used() - before), 5 * MIB);
+    hk_array_release(kept);
+    hk_array_release(y);
+    hk_array_release(x);
+    hk_graph_release(graph);
+    hk_wait_all();
+    CHECK_EQ_I64((int64_t)used(), (int64_t)before - MIB);
+}
+
 static void *release_all(void *argument)
 {
     hk_array **arrays = argument;
@@ -177,6 +213,8 @@ int main(void)
     test_temporaries_go(true);
     test_temporaries_go(false);
     test_chain_leaves_nothing();
+    test_joined(true);
+    test_joined(false);
     test_addresses_come_back();
     hk_wait_all();
     test_race();

@@ -47,6 +47,14 @@ typedef enum meddling {
     TWO_LAYERS
 } meddling;
 
+/* Through views a gradient is a copy of what a call makes; else the call makes it in its place. */
+static bool by_views;
+
+static hk_array *weight_of(hk_array *weight)
+{
+    return by_views ? hk_transpose(hk_transpose(weight)) : weight;
+}
+
 /* The gradient of a layer with relu, which a step leaves in the weight's gradient; and what the step itself makes. */
 static void step(hk_array *x, hk_array *const *weights, int count, hk_array *result, meddling how)
 {
@@ -55,10 +63,10 @@ static void step(hk_array *x, hk_array *const *weights, int count, hk_array *res
     if (how == READS_BEFORE)
         hk_add_into(result, result, grad);
     hk_record_begin();
-    hk_array *y = hk_relu(hk_linear(x, weights[0], NULL));
+    hk_array *y = hk_relu(hk_linear(x, weight_of(weights[0]), NULL));
     hk_array *loss = hk_sum(y, NULL);
     if (count > 1)
-        loss = hk_add(loss, hk_sum(hk_relu(hk_linear(x, weights[1], NULL)), NULL));
+        loss = hk_add(loss, hk_sum(hk_relu(hk_linear(x, weight_of(weights[1]), NULL)), NULL));
     hk_record_end();
     hk_backward(loss);
     if (how == READS_AFTER)
@@ -107,8 +115,8 @@ static void test_wide(meddling how, bool copies)
     memset(&formed, 0, sizeof formed);
     run(MAX_OUTPUTS, how, true, &exact);
     run(MAX_OUTPUTS, how, false, &formed);
-    CHECK(exact.copies >= 1);
-    CHECK_EQ_I64(formed.copies, copies);
+    CHECK(by_views ? exact.copies >= 1 : exact.copies == 0);
+    CHECK_EQ_I64(formed.copies, by_views && copies);
     CHECK(formed.products >= 1);
     CHECK(!memcmp(exact.values, formed.values, sizeof exact.values));
 }
@@ -182,12 +190,13 @@ static void test_failed_target(bool is_exact)
 int main(void)
 {
     CHECK(hk_ok(hk_runtime_init(NULL)));
-    test_wide(NONE, false);
-    test_wide(READS_BEFORE, true);
-    test_wide(READS_AFTER, false);
-    test_wide(TWO_LAYERS, false);
-    test_narrow();
     for (int i = 0; i < 2; i++) {
+        by_views = i;
+        test_wide(NONE, false);
+        test_wide(READS_BEFORE, true);
+        test_wide(READS_AFTER, false);
+        test_wide(TWO_LAYERS, false);
+        test_narrow();
         test_shared(i);
         test_failed_target(i);
     }

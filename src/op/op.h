@@ -149,6 +149,7 @@ typedef struct hki_call {
     hk_array *const *arrays; /* the inputs themselves; not for infer and plan: NULL in chains */
     hk_array **more;         /* for compose: where outputs 1 and on go, if there are any */
     const void *options;     /* op->options_bytes bytes, never NULL when that is > 0 */
+    bool is_gradient; /* made in its place, and new all the same: nothing of the old one stays */
     hk_dims out_shape[HKI_MAX_OUTPUTS]; /* infer fills these */
     hk_dtype out_dtype[HKI_MAX_OUTPUTS];
     uint64_t out_bytes[HKI_MAX_OUTPUTS]; /* set after infer */
@@ -266,6 +267,8 @@ typedef struct hki_grad_call {
     bool
         is_recorded; /* for gradients of gradients: then inputs and outputs are on the tape, but what is saved is not */
     hk_array *dx[HKI_MAX_INPUTS]; /* set by op->grad where wanted; owned by the current scope */
+    hk_array *places
+        [HKI_MAX_INPUTS]; /* where that may be made, all of it and contiguous; NULL: nowhere yet */
 } hki_grad_call;
 
 /* ---- batches ------------------------------------------------------------------------------------------ */
@@ -506,6 +509,10 @@ hk_array *hki_op_sum_to_shape(hk_array *x, const hk_dims *shape);
  * error when `out` is recorded for a gradient while recording. */
 void hki_op_call_into(const hk_op *op, hk_array *const *inputs, int input_count,
                       const void *options, hk_array *out);
+
+/* The same of a gradient that is made in one of hki_grad_call.places. */
+void hki_op_call_gradient_into(const hk_op *op, hk_array *const *inputs, int input_count,
+                               const void *options, hk_array *out);
 
 /* Calls an operator whose outputs overwrite some of its inputs, `updated` in the outputs' order, in one pass. They are contiguous.
  * What cannot be done, or has failed inputs, fails all of them; their old values stand. Not on the tape. */

@@ -52,6 +52,7 @@ static void call_init(hki_call *call, const hk_op *op, hk_array *const *inputs, 
     call->device = NULL;
     hki_call_set_inputs(call, inputs, input_count);
     call->options = !op->options_bytes ? NULL : options ? options : default_options;
+    call->is_gradient = false;
     call->code = HK_OK;
     call->message[0] = '\0';
 }
@@ -523,6 +524,15 @@ void hki_op_call_into(const hk_op *op, hk_array *const *inputs, int input_count,
         return;
     }
     call_init(&call, op, inputs, input_count, options);
+    call_into(&call, out, true);
+}
+
+void hki_op_call_gradient_into(const hk_op *op, hk_array *const *inputs, int input_count,
+                               const void *options, hk_array *out)
+{
+    hki_call call;
+    call_init(&call, op, inputs, input_count, options);
+    call.is_gradient = true;
     call_into(&call, out, true);
 }
 

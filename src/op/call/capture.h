@@ -19,6 +19,8 @@ typedef struct hki_capture_hooks {
     /* A task of this call is about to be issued: hki_call_issue's arguments. */
     void (*call)(hki_capture *capture, const hki_call *call, hk_array *const *outputs, bool is_new,
                  hki_call_staging staging);
+    /* An array has just been made that calls are to write in parts, all of it: a temporary like a call's new output. */
+    void (*made)(hki_capture *capture, const char *operation, hk_array *x);
     /* Bracket something compound: begin notes it and pauses the thread's capture, end resumes it. `arrays` are read and
      * written. options are copied. early_bytes: how much of them is summed at a time, over several devices or ranks;
      * 0: it is no sum. */

@@ -1,7 +1,7 @@
 /* concat and stack: copies into views of a fresh array. */
 #include "op/operators/join.h"
 
-#include "op/call/call.h"
+#include "op/call/capture.h"
 #include "op/operators/line.h"
 
 #include <inttypes.h>
@@ -64,6 +64,8 @@ static hk_array *concat_compose(const hki_call *call)
                                          call->out_shape[0].ndim);
     int64_t begin = 0;
     hk_array *result = hki_array_create(call->device, call->out_shape[0], call->out_dtype[0]);
+    if (hki_capturing && result->size > 0)
+        hki_capture_hook.made(hki_capturing, "concat", result);
     for (int i = 0; i < call->input_count && !result->failed; i++) {
         hk_array *x = call->arrays[i];
         if (!x)

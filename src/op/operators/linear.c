@@ -194,12 +194,14 @@ static void linear_grad(hki_grad_call *call)
         const hk_dims rows = {
             .ndim = 2,
             .dims = {row_count(x_shape->ndim, x_shape->dims), x_shape->dims[x_shape->ndim - 1]}};
-        hk_array *dx = hki_product_gradient(dy, call->inputs[1], &rows, call->input_dtype[0]);
+        hk_array *dx = hki_product_gradient(dy, call->inputs[1], &rows, call->input_dtype[0],
+                                            x_shape->ndim == 2 ? call->places[0] : NULL);
         call->dx[0] = x_shape->ndim == 2 ? dx : reshaped(dx, *x_shape);
     }
     if (call->wanted[1])
-        call->dx[1] = hki_product_gradient((hk_transpose)(dy), as_matrix(call->inputs[0]),
-                                           &call->input_shape[1], call->input_dtype[1]);
+        call->dx[1] =
+            hki_product_gradient((hk_transpose)(dy), as_matrix(call->inputs[0]),
+                                 &call->input_shape[1], call->input_dtype[1], call->places[1]);
     if (call->wanted[2])
         call->dx[2] = hki_op_call1(&hki_op_sum, dy, &(const hki_sum_options){.axes = HKI_SHAPE(0)});
 }

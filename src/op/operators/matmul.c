@@ -216,11 +216,25 @@ static hk_array *cast(hk_array *x, hk_dtype dtype)
                : hki_op_call1(&hki_op_cast, x, &(const hki_cast_options){.dtype = dtype});
 }
 
-hk_array *hki_product_gradient(hk_array *a, hk_array *b, const hk_dims *shape, hk_dtype dtype)
+/* Whether a b is nothing but a product that has the gradient's shape and dtype. */
+static bool is_plain_product(const hk_array *a, const hk_array *b, const hk_array *gradient)
+{
+    return !a->failed && !b->failed && a->shape.ndim == 2 && b->shape.ndim == 2 &&
+           gradient->shape.ndim == 2 && a->shape.dims[0] == gradient->shape.dims[0] &&
+           b->shape.dims[1] == gradient->shape.dims[1] && a->dtype == gradient->dtype &&
+           b->dtype == gradient->dtype;
+}
+
+hk_array *hki_product_gradient(hk_array *a, hk_array *b, const hk_dims *shape, hk_dtype dtype,
+                               hk_array *place)
 {
     if (hki_dtype_is_half(dtype)) {
         a = cast(a, dtype);
         b = cast(b, dtype);
+    }
+    if (place && is_plain_product(a, b, place)) {
+        hki_op_call_gradient_into(&hki_op_matmul, (hk_array *const[]){a, b}, 2, NULL, place);
+        return place;
     }
     hk_array *product = hki_op_call2(&hki_op_matmul, a, b, NULL);
     return hki_gradient_as(hki_op_sum_to_shape(product, shape), dtype);
@@ -241,12 +255,14 @@ static void matmul_grad(hki_grad_call *call)
     }
     if (call->wanted[0]) {
         b = b_is_vector ? with_axis(b, 1, true) : b;
-        hk_array *da = hki_product_gradient(dy, swapped(b), &a_shape, call->input_dtype[0]);
+        hk_array *da = hki_product_gradient(dy, swapped(b), &a_shape, call->input_dtype[0],
+                                            a_is_vector ? NULL : call->places[0]);
         call->dx[0] = a_is_vector ? with_axis(da, 0, false) : da;
     }
     if (call->wanted[1]) {
         a = a_is_vector ? with_axis(a, 0, true) : a;
-        hk_array *db = hki_product_gradient(swapped(a), dy, &b_shape, call->input_dtype[1]);
+        hk_array *db = hki_product_gradient(swapped(a), dy, &b_shape, call->input_dtype[1],
+                                            b_is_vector ? NULL : call->places[1]);
         call->dx[1] = b_is_vector ? with_axis(db, 1, false) : db;
     }
 }

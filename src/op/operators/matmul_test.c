@@ -2,6 +2,7 @@
 #include "tests/check.h"
 
 #include "op/operator_fixture.h"
+#include "op/operators/matrix.h"
 
 static hk_device device;
 
@@ -52,6 +53,28 @@ static void test_tiles(hk_dtype dtype)
                   random_numbers(hk_shape(50, 8, 7), dtype));
     check_product(random_numbers(hk_shape(3, 5, 90, 8), dtype),
                   random_numbers(hk_shape(8, 70), dtype));
+}
+
+/* A product of a fraction of a millisecond is two tiles where a side is long, as a step of a recurrent layer is, and has the bytes
+ * of its halves; else it is one. */
+static void test_halves(void)
+{
+    HK_SCOPE;
+    const hki_matrix_tiles halved = hki_matrix_tiles_of(64, 1024, 256, HK_F32);
+    CHECK(halved.row_count == 1 && halved.column_count == 2 && halved.columns == 512);
+    const hki_matrix_tiles square = hki_matrix_tiles_of(250, 250, 250, HK_F32);
+    CHECK(square.row_count == 1 && square.column_count == 1);
+    const hki_matrix_tiles brief = hki_matrix_tiles_of(16, 1024, 256, HK_F32);
+    CHECK(brief.row_count == 1 && brief.column_count == 1);
+
+    hk_array *a = hk_random_uniform(hk_shape(64, 256), HK_F32, device);
+    hk_array *b = hk_random_uniform(hk_shape(256, 1024), HK_F32, device), *parts[2];
+    for (int i = 0; i < 2; i++)
+        parts[i] = hk_matmul(a, hk_contiguous(hk_slice(b, 1, i * 512, (i + 1) * 512)));
+    hk_array *whole = hk_matmul(a, b), *joined = hk_concat(parts, 2, 1);
+    static float one[64 * 1024], two[64 * 1024];
+    CHECK(hk_ok(hk_to_host(whole, one, sizeof one)) && hk_ok(hk_to_host(joined, two, sizeof two)));
+    CHECK(!memcmp(one, two, sizeof one));
 }
 
 static void test_layouts(hk_dtype dtype)
@@ -133,6 +156,7 @@ int main(void)
         test_tiles(dtypes[i]);
         test_layouts(dtypes[i]);
     }
+    test_halves();
     test_linear();
     test_refusals();
     return check_result();

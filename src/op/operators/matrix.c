@@ -9,8 +9,16 @@
 #include "op/libraries.h"
 
 /* A product packs its operands anew for every tile, so tiles are large: few for a product of a
- * millisecond, and no narrower than TILE_MIN. Of TILE_NS, give or take half. */
-enum { TILE_NS = 500000, TILE_MIN = 32, TILE_ALIGN = 16, TILES_MAX = 32 };
+ * millisecond, and no narrower than TILE_MIN. Of TILE_NS, give or take half. Less, of HALVED_NS together, is cut in two where a
+ * side is long: both tiles pack the other operand, which takes little time then. */
+enum {
+    TILE_NS = 500000,
+    TILE_MIN = 32,
+    TILE_ALIGN = 16,
+    TILES_MAX = 32,
+    HALVED_NS = 200000,
+    HALVED_SIDE = 512
+};
 
 double hki_matrix_work_ns(int64_t m, int64_t n, int64_t k, hk_dtype dtype)
 {
@@ -30,6 +38,8 @@ hki_matrix_tiles hki_matrix_tiles_of(int64_t m, int64_t n, int64_t k, hk_dtype d
     hki_matrix_tiles tiles = {.rows = m, .columns = n, .row_count = 1, .column_count = 1};
     double wanted = hki_matrix_work_ns(m, n, k, dtype) / TILE_NS;
     int64_t row_parts = 1, column_parts = 1;
+    if (wanted * TILE_NS > HALVED_NS && (m > n ? m : n) >= HALVED_SIDE && wanted < 2)
+        wanted = 2;
     while (1.5 * (double)(row_parts * column_parts) < wanted &&
            row_parts * column_parts < TILES_MAX) {
         bool rows = tiles.rows >= tiles.columns;

@@ -58,7 +58,8 @@ static inline hki_matrix_tile hki_matrix_tile_at(const hki_matrix_tiles *tiles, 
 bool hki_matmul_infer(hki_call *call);
 
 /* The product a b as the gradient of an input of this shape, which may have been broadcast, and dtype: for a half, of both
- * rounded to it (matmul.c). In the current scope. */
-hk_array *hki_product_gradient(hk_array *a, hk_array *b, const hk_dims *shape, hk_dtype dtype);
+ * rounded to it (matmul.c). In the current scope. place: see hki_grad_call.places. */
+hk_array *hki_product_gradient(hk_array *a, hk_array *b, const hk_dims *shape, hk_dtype dtype,
+                               hk_array *place);
 
 #endif
