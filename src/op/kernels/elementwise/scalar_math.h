@@ -187,9 +187,11 @@ HKI_EVERYWHERE float hki_silu_f32(float x)
 }
 HKI_EVERYWHERE float hki_silu_slope_f32(float x)
 {
-    float gate = hki_sigmoid_f32(x);
-    float within = x > 110.0f ? 110.0f : x < -110.0f ? -110.0f : x;
-    return gate + within * gate * (1 - gate);
+    float within = fabsf(x);
+    within = within > 110.0f ? 110.0f : within;
+    float power = hki_exp_below_f32(-within, 0) * 0x1p-64f, gate = 1.0f / (1.0f + power);
+    float below = gate * power * (1.0f - within * gate); /* at -|x| */
+    return x < 0 ? below : 1.0f - below;
 }
 
 /* ---- by the C library: doubles round as it likes */
