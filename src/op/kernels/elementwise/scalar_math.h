@@ -46,6 +46,14 @@ HKI_EVERYWHERE float hki_exp_below_f32(float x, float rest)
     return hki_float_of_bits(hki_bits_of_float(p) + (hki_bits_of_float(shifted) << 23));
 }
 
+/* exp(x) within 2 ulp for x that is not above 0, or NaN. */
+HKI_EVERYWHERE float hki_exp_falling_f32(float x)
+{
+    float within = x < -110.0f ? -110.0f : x;
+    float value = hki_exp_below_f32(within, 0) * 0x1p-64f;
+    return x != x ? x : value;
+}
+
 HKI_EVERYWHERE float hki_sigmoid_f32(float x)
 {
     return 1.0f / (1.0f + hki_exp_f32(-x));

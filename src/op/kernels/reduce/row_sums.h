@@ -6,7 +6,8 @@
 
 #include <stdint.h>
 
-/* hki_row_max_*: of size >= 1 elements; a NaN may or may not win. hki_row_sum_*: in double. */
+/* hki_row_max_*: of size >= 1 elements; a NaN may or may not win. hki_row_sum_*: four are added,
+ * and then in double. */
 #define HKI_ROW_SUMS(name, T)                                                                      \
     static inline T hki_row_max_##name(const T *x, int64_t size)                                   \
     {                                                                                              \
@@ -31,11 +32,15 @@
     static inline double hki_row_sum_##name(const T *x, int64_t size)                              \
     {                                                                                              \
         double lane[16] = {0}, rest = 0;                                                           \
-        for (int64_t i = size / 16 * 16; i < size; i++)                                            \
-            rest += (double)x[i];                                                                  \
+        for (int64_t j = size / 16 * 16; j < size; j++)                                            \
+            rest += (double)x[j];                                                                  \
         if (size < 16)                                                                             \
             return rest;                                                                           \
-        for (int64_t i = 0; i + 16 <= size; i += 16)                                               \
+        int64_t i = 0;                                                                             \
+        for (; i + 64 <= size; i += 64)                                                            \
+            for (int l = 0; l < 16; l++)                                                           \
+                lane[l] += (double)((x[i + l] + x[i + 16 + l]) + (x[i + 32 + l] + x[i + 48 + l])); \
+        for (; i + 16 <= size; i += 16)                                                            \
             for (int l = 0; l < 16; l++)                                                           \
                 lane[l] += (double)x[i + l];                                                       \
         for (int half = 8; half > 0; half /= 2)                                                    \

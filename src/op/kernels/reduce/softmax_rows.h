@@ -10,7 +10,7 @@
 enum { HKI_SOFTMAX_TILE = 64 };
 
 /* max: of size >= 1 elements side by side; a NaN may or may not win.
- * exp_sum: the sum of exp(x - shift).
+ * exp_sum: the sum of exp(x - shift), where no element is above shift; of exps likewise.
  * exps: y = exp(x - shift) * scale.
  * line: softmax of elements side by side, or its logarithm.
  * tile: the same of up to HKI_SOFTMAX_TILE neighbouring lines, their elements `inner` apart.

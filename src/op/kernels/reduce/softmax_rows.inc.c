@@ -67,7 +67,7 @@ enum { CHUNK = 256 };
             dx[j] = y[j] * (dy[j] - sum);                                                          \
     }
 
-FUNCTIONS(f32, float, hki_exp_f32)
+FUNCTIONS(f32, float, hki_exp_falling_f32)
 FUNCTIONS(f64, double, hki_exp_f64)
 
 const hki_softmax_rows ROWS = {
