@@ -154,12 +154,8 @@ static void plan(const hki_call *call, hki_plan *plan)
     plan->flops = 8 * elements;
 }
 
-/* Rows are added up by base/sum_tree.h, as samples are: halves of a batch are halves of its rows. Room for a sum of a run; a piece has `live` of them, of the result's dtype, then doubles for a run at work. */
-static size_t part_bytes(int64_t count, hk_dtype dtype)
-{
-    return hki_round_up_bytes((size_t)count * hk_dtype_bytes(dtype), sizeof(double));
-}
-
+/* Rows are added up by base/sum_tree.h, as samples are: halves of a batch are halves of its rows. A piece has room for the sums
+ * that are at work at once, of the result's dtype. */
 static void weigh_plan(const hki_call *call, hki_plan *its)
 {
     enum { PARTIALS_MAX_BYTES = 16 << 20, MAX_PIECES = 64 };
@@ -167,9 +163,8 @@ static void weigh_plan(const hki_call *call, hki_plan *its)
     const int64_t rows = shape_of(call->op, &x->shape, call->options).rows;
     const int64_t sums = hki_max(1, 2 * call->out_shape[0].dims[1]);
     plan(call, its);
-    its->partial_bytes =
-        (size_t)hki_sum_live(hki_sum_runs(rows)) * part_bytes(sums, call->out_dtype[0]) +
-        (size_t)sums * sizeof(double);
+    its->partial_bytes = (size_t)hki_sum_live(hki_sum_runs(rows)) * (size_t)sums *
+                         hk_dtype_bytes(call->out_dtype[0]);
     /* joining is to be less work than summing */
     int64_t most = hki_min(PARTIALS_MAX_BYTES / (int64_t)its->partial_bytes, MAX_PIECES);
     most = hki_min(most, (int64_t)(its->work_ns / HKI_PLAN_PIECE_NS));
@@ -212,7 +207,7 @@ static void backward_cpu(const hki_kernel_call *call, int64_t piece, int64_t beg
                                   in[BACK_SAVED].data, call->out[0].data, begin, end);
 }
 
-static void weigh_rows(const hki_kernel_call *call, double *sums, int64_t begin, int64_t end)
+static void weigh_rows(const hki_kernel_call *call, void *sums, int64_t begin, int64_t end)
 {
     const hki_tensor *in = call->in;
     const hki_row_norm_shape shape = shape_of_kernel(call);
@@ -229,33 +224,22 @@ static hki_sum_cut weigh_cut(const hki_kernel_call *call)
     return hki_sum_cut_to(shape_of_kernel(call).rows, call->piece_count);
 }
 
-static void store(hk_dtype dtype, void *out, int64_t count, const double *sums)
-{
-    for (int64_t i = 0; i < count; i++)
-        if (dtype == HK_F32)
-            ((float *)out)[i] = (float)sums[i];
-        else
-            ((double *)out)[i] = sums[i];
-}
-
 /* The sum over the rows of a piece, run after run, into its partials. */
 static void weigh_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const hki_tensor *out = &call->out[0];
     const hki_sum_cut cut = weigh_cut(call);
-    const size_t stride = part_bytes(hki_max(1, out->size), out->dtype);
+    const size_t bytes = (size_t)out->size * hk_dtype_bytes(out->dtype);
     char *parts = hki_partials_of(call, piece);
-    double *sums =
-        (double *)(void *)(parts + (size_t)hki_sum_live(hki_sum_runs(cut.samples)) * stride);
     int live = 0;
     hki_sum_piece(&cut, piece - call->first_piece, &begin, &end);
     const int64_t runs = hki_max(1, hki_sum_runs(end - begin));
     for (int64_t run = 0; run < runs; run++) {
         const int64_t first = begin + run * HKI_SUM_RUN;
-        memset(sums, 0, (size_t)out->size * sizeof *sums);
+        void *sums = parts + (size_t)live * bytes;
+        memset(sums, 0, bytes);
         weigh_rows(call, sums, first, hki_min(first + HKI_SUM_RUN, end));
-        store(out->dtype, parts + (size_t)live * stride, out->size, sums);
-        live = hki_sum_join(out->dtype, out->size, parts, parts + stride, stride, live + 1,
+        live = hki_sum_join(out->dtype, out->size, parts, parts + bytes, bytes, live + 1,
                             hki_sum_pairs(runs, run));
     }
 }

@@ -12,48 +12,46 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* x = n ln 2 + r with |r| <= ln 2 / 2, and n is in the low bits of n + 12582912. Brings x to where e^x bends. */
-HKI_EVERYWHERE float hki_exp_reduced_f32(float x, float *n_shifted)
+/* exp(x) within 2 ulp; 0 and infinity beyond the range, NaN for NaN. x = n ln 2 + r with |r| <= ln 2 / 2. */
+HKI_EVERYWHERE float hki_exp_f32(float x)
 {
     const float log2_e = 1.44269504f, ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
     const float round =
         12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer in the low bits */
     x = x > 89.0f ? 89.0f : x;
     x = x < -104.0f ? -104.0f : x;
-    float shifted = x * log2_e + round;
-    float n = shifted - round;
-    *n_shifted = shifted;
-    return x - n * ln2_high - n * ln2_low;
-}
-
-/* 2^n e^r. Three short sums side by side take less time than one. */
-HKI_EVERYWHERE float hki_exp_joined_f32(float r, float n_shifted)
-{
-    float z = r * r;
+    float shifted = x * log2_e + round, n = shifted - round;
+    float r = x - n * ln2_high - n * ln2_low, z = r * r;
+    /* Three short sums side by side take less time than one. */
     float high = 1.9875691500e-4f * r + 1.3981999507e-3f;
     float middle = 8.3334519073e-3f * r + 4.1665795894e-2f;
     float low = 1.6666665459e-1f * r + 5.0000001201e-1f;
     float p = ((high * z + middle) * z + low) * z + r + 1.0f;
     /* 2^n as a product of two, which reaches below the normal numbers and above all. */
-    uint32_t exponent = hki_bits_of_float(n_shifted) - hki_bits_of_float(12582912.0f);
+    uint32_t exponent = hki_bits_of_float(shifted) - hki_bits_of_float(round);
     uint32_t half = (uint32_t)((int32_t)exponent >> 1);
     float first = hki_float_of_bits((half + 127) << 23);
     float second = hki_float_of_bits((exponent - half + 127) << 23);
     return p * first * second;
 }
 
-/* e^(x + rest), where rest is what rounding x lost. */
-HKI_EVERYWHERE float hki_exp_sum_f32(float x, float rest)
+/* 2^64 e^(x + rest) for x from -113 to 0, rest from -0.1 to 0: times 2^-64 it rounds once where e^x is no normal number. */
+HKI_EVERYWHERE float hki_exp_below_f32(float x, float rest)
 {
-    float shifted, r = hki_exp_reduced_f32(x, &shifted);
-    return hki_exp_joined_f32(r + rest, shifted);
+    const float round = 12582976.0f; /* as above, and 64 more; its bits are 0 after the shift */
+    float shifted = x * 1.44269504f + round, n = shifted - round;
+    float r = x - n * 0.693359375f - n * -2.12194440e-4f + rest, z = r * r;
+    float p = 1.37808e-3f * z + (8.38159e-3f * r + 4.166986e-2f);
+    p = (p * z + (0.16666395f * r + 0.49999983f)) * z + r + 1.0f;
+    return hki_float_of_bits(hki_bits_of_float(p) + (hki_bits_of_float(shifted) << 23));
 }
 
-/* exp(x) within 2 ulp; 0 and infinity beyond the range, NaN for NaN. */
-HKI_EVERYWHERE float hki_exp_f32(float x)
+/* exp(x) within 2 ulp for x that is not above 0, or NaN. */
+HKI_EVERYWHERE float hki_exp_falling_f32(float x)
 {
-    float shifted, r = hki_exp_reduced_f32(x, &shifted);
-    return hki_exp_joined_f32(r, shifted);
+    float within = x < -110.0f ? -110.0f : x;
+    float value = hki_exp_below_f32(within, 0) * 0x1p-64f;
+    return x != x ? x : value;
 }
 
 HKI_EVERYWHERE float hki_sigmoid_f32(float x)
@@ -129,22 +127,21 @@ HKI_EVERYWHERE float hki_turned_sin_f32(float x, uint32_t added, bool near)
     return near || fabsf(x) < INFINITY ? value : x - x;
 }
 
-/* (1 + 2 z) e^(z^2) erfc(z), z not negative, as a minimax polynomial in (z - 2) / (z + 2), divided by 1 + 2 z. */
-HKI_EVERYWHERE float hki_erfc_part_f32(float z)
+/* The normal distribution function of -x, divided by e^(-x^2 / 2), for x from 0 to 16: c (d + e) / (d (x + b)) with minimax
+ * polynomials. Rounding d moves the result little, for e is small beside it. */
+HKI_EVERYWHERE float hki_normal_tail_f32(float x)
 {
-    z = z > 10.2f ? 10.2f : z;
-    float t = (z - 2.0f) / (z + 2.0f);
-    float p = -0.000399450493398f;
-    p = p * t - 0.00122800550143f;
-    p = p * t + 0.00131330793315f;
-    p = p * t + 0.00863009994451f;
-    p = p * t - 0.00806014080861f;
-    p = p * t - 0.0542038844786f;
-    p = p * t + 0.164055424936f;
-    p = p * t - 0.166031460932f;
-    p = p * t - 0.0927639849807f;
-    p = p * t + 1.27697839397f;
-    return p / (1.0f + 2.0f * z);
+    float d = x + 9.41835018f;
+    d = d * x + 42.3685146f;
+    d = d * x + 106.528849f;
+    d = d * x + 146.239219f;
+    d = d * x + 86.3045262f;
+    float e = 0.686968345f;
+    e = e * x + 5.4850622f;
+    e = e * x + 18.8827598f;
+    e = e * x + 28.5991833f;
+    e = e * x - 11.9405557f;
+    return (d + e) * (0.398945627f / (d * (x + 0.6875f)));
 }
 
 /* erf(x) within 1.5 ulp. */
@@ -158,52 +155,51 @@ HKI_EVERYWHERE float hki_erf_f32(float x)
     p = p * z + 0.112836639921f;
     p = p * z - 0.37612631613f;
     float small = magnitude + magnitude * (p * z + 0.12837916641f);
-    float large = 1.0f - hki_erfc_part_f32(magnitude) * hki_exp_f32(-z);
+    float within = magnitude > 11.0f ? 11.0f : magnitude;
+    float large = 1.0f - 2.0f * (hki_normal_tail_f32(within * 1.41421356f) * hki_exp_f32(-z));
     return x != x ? x : copysignf(magnitude < 0.95f ? small : large, x);
 }
 
-/* e^(-x^2 / 2): x^2 in two parts, of which the first is exact. */
+/* 2^64 e^(-x^2 / 2), x from 0 to 15: x^2 in two parts, of which the first is exact. */
 HKI_EVERYWHERE float hki_bell_f32(float x)
 {
-    float magnitude = fabsf(x);
-    magnitude = magnitude > 15.0f ? 15.0f : magnitude;
-    float high = hki_float_of_bits(hki_bits_of_float(magnitude) & 0xfffff000u);
-    float rest = (magnitude - high) * (magnitude + high);
-    return hki_exp_sum_f32(-0.5f * (high * high), -0.5f * rest);
-}
-
-/* The normal distribution function of -|x|, divided by e^(-x^2 / 2). */
-HKI_EVERYWHERE float hki_normal_tail_f32(float x)
-{
-    return 0.5f * hki_erfc_part_f32(fabsf(x) * 0.70710678f);
+    float high = hki_float_of_bits(hki_bits_of_float(x) & 0xfffff000u);
+    return hki_exp_below_f32(high * (-0.5f * high), (high - x) * (high + x) * 0.5f);
 }
 
 /* Within 4 ulp. */
 HKI_EVERYWHERE float hki_gelu_f32(float x)
 {
-    float within = x < -15.0f ? -15.0f : x;
-    float tail = within * hki_normal_tail_f32(x) * hki_bell_f32(x);
-    return x > 15.0f ? x : x > 0 ? x - tail : tail;
+    float within = fabsf(x);
+    within = within > 15.0f ? 15.0f : within;
+    float tail = within * hki_normal_tail_f32(within) * hki_bell_f32(within) * 0x1p-64f;
+    return (x >= 0 ? x : -0.0f) - tail;
 }
 HKI_EVERYWHERE float hki_gelu_slope_f32(float x)
 {
-    float bell = hki_bell_f32(x), tail = hki_normal_tail_f32(x) * bell;
-    float within = x > 15.0f ? 15.0f : x < -15.0f ? -15.0f : x;
-    return (x > 0 ? 1.0f - tail : tail) + within * 0.39894228f * bell;
+    float within = fabsf(x);
+    within = within > 15.0f ? 15.0f : within;
+    float bell = hki_bell_f32(within) * 0x1p-64f;
+    float below = (hki_normal_tail_f32(within) - within * 0.39894228f) * bell; /* at -|x| */
+    return x >= 0 ? 1.0f - below : below;
 }
 
-/* Within 6 ulp: e^-|x| is a product of two, of which none is too small for a float. */
+/* Within 6 ulp. */
 HKI_EVERYWHERE float hki_silu_f32(float x)
 {
-    float half = hki_exp_f32(-0.5f * fabsf(x)), gate = 1.0f / (1.0f + half * half);
-    float below = x == -INFINITY ? -0.0f : x * half * (half * gate);
+    float within = fabsf(x);
+    within = within > 110.0f ? 110.0f : within;
+    float power = hki_exp_below_f32(-within, 0), gate = 1.0f / (1.0f + power * 0x1p-64f);
+    float below = within * gate * power * -0x1p-64f;
     return x < 0 ? below : x * gate;
 }
 HKI_EVERYWHERE float hki_silu_slope_f32(float x)
 {
-    float gate = hki_sigmoid_f32(x);
-    float within = x > 110.0f ? 110.0f : x < -110.0f ? -110.0f : x;
-    return gate + within * gate * (1 - gate);
+    float within = fabsf(x);
+    within = within > 110.0f ? 110.0f : within;
+    float power = hki_exp_below_f32(-within, 0) * 0x1p-64f, gate = 1.0f / (1.0f + power);
+    float below = gate * power * (1.0f - within * gate); /* at -|x| */
+    return x < 0 ? below : 1.0f - below;
 }
 
 /* ---- by the C library: doubles round as it likes */

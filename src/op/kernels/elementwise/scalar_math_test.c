@@ -75,6 +75,20 @@ static long double mishl(long double x)
     return gatedl(x, tanhl(softplusl(x)));
 }
 
+/* Of what is not above 0. */
+static float float_falling(float x)
+{
+    return hki_exp_falling_f32(x > 0 ? -x : x);
+}
+static double double_falling(double x)
+{
+    return hki_exp_f64(x > 0 ? -x : x);
+}
+static long double fallingl(long double x)
+{
+    return expl(-fabsl(x));
+}
+
 #define WITHIN(name, of_float, of_double) OF(name, name##l, of_float, of_double)
 #define OF(name, reference, of_float, of_double)                                                   \
     {                                                                                              \
@@ -82,6 +96,7 @@ static long double mishl(long double x)
     }
 static const function functions[] = {
     WITHIN(exp, 2, 1),
+    WITHIN(falling, 2, 1),
     WITHIN(sin, 1.5, 1),
     WITHIN(cos, 1.5, 1),
     WITHIN(tan, 0.51, 2.5),

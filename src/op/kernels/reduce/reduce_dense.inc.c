@@ -81,6 +81,66 @@ static const uint8_t backwards[HKI_REDUCE_RUNS / 2] = {SIXTEEN_OF(0), SIXTEEN_OF
 #undef FOUR_OF
 #undef SIXTEEN_OF
 
+enum { TREE_MORE = 8 }; /* elements that may be read behind the sums */
+
+#if defined(DENSE_WIDE)
+/* Eight nodes next to each other, of which those have two sums whose place, backwards in three bits, is below n: where the first sum
+ * of a node lies, and the last one, of four nodes from where those begin, then of the other four. */
+#define FOUR_NODES(a, b, c, d)                                                                     \
+    0, 1 + (a), 2 + (a) + (b), 3 + (a) + (b) + (c), (a), 1 + (a) + (b), 2 + (a) + (b) + (c),       \
+        3 + (a) + (b) + (c) + (d)
+#define EIGHT_NODES(n)                                                                             \
+    {                                                                                              \
+        FOUR_NODES((n) > 0, (n) > 4, (n) > 2, (n) > 6),                                            \
+            FOUR_NODES((n) > 1, (n) > 5, (n) > 3, (n) > 7)                                         \
+    }
+static const uint8_t eight_nodes[][16] = {EIGHT_NODES(0), EIGHT_NODES(1), EIGHT_NODES(2),
+                                          EIGHT_NODES(3), EIGHT_NODES(4), EIGHT_NODES(5),
+                                          EIGHT_NODES(6), EIGHT_NODES(7), EIGHT_NODES(8)};
+#undef FOUR_NODES
+#undef EIGHT_NODES
+
+/* As the tree below, of 128 runs and more. Then eight nodes that are neighbours have as many sums as others, or one more. */
+static bool tree_wide(float *sums, int64_t runs)
+{
+    enum { NODES = HKI_REDUCE_RUNS / 2 };
+    if (runs < NODES)
+        return false;
+    const int64_t twos = runs - NODES;
+    for (int64_t i = 0, at = 0; i < NODES / 8; i++) {
+        const uint8_t *nodes = eight_nodes[twos / 16 + (backwards[i] >> 3 < twos % 16)];
+        const int64_t half = at + nodes[7] + 1;
+        const __m128i places = _mm_loadu_si128((const __m128i *)(const void *)nodes);
+        const __m256i low_at = _mm256_cvtepu8_epi32(places);
+        const __m256i high_at = _mm256_cvtepu8_epi32(_mm_srli_si128(places, 8));
+        const __m256 low = _mm256_permutevar8x32_ps(_mm256_loadu_ps(sums + at), low_at);
+        const __m256 high = _mm256_permutevar8x32_ps(_mm256_loadu_ps(sums + half), high_at);
+        const __m256i one = _mm256_cmpeq_epi32(_mm256_permute2x128_si256(low_at, high_at, 0x20),
+                                               _mm256_permute2x128_si256(low_at, high_at, 0x31));
+        const __m256 last = _mm256_blendv_ps(_mm256_permute2f128_ps(low, high, 0x31),
+                                             _mm256_set1_ps(-0.0f), _mm256_castsi256_ps(one));
+        _mm256_storeu_ps(sums + 8 * i,
+                         _mm256_add_ps(_mm256_permute2f128_ps(low, high, 0x20), last));
+        at = half + nodes[15] + 1;
+    }
+    for (int64_t nodes = NODES / 2; nodes >= 8; nodes /= 2)
+        for (int64_t j = 0; j < nodes; j += 8) {
+            const eight_unaligned *pairs = (const eight_unaligned *)(const void *)(sums + 2 * j);
+            const eight a = pairs[0], b = pairs[1];
+            const eight both = __builtin_shufflevector(a, b, 0, 2, 8, 10, 4, 6, 12, 14) +
+                               __builtin_shufflevector(a, b, 1, 3, 9, 11, 5, 7, 13, 15);
+            *(eight_unaligned *)(void *)(sums + j) =
+                __builtin_shufflevector(both, both, 0, 1, 4, 5, 2, 3, 6, 7);
+        }
+    sums[0] =
+        ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+    return true;
+}
+#define WIDE_TREE_f32 tree_wide
+#else
+#define WIDE_TREE_f32(sums, runs) false
+#endif
+
 /* What is written at one index is read there or at later ones. */
 #if defined(__clang__)
 #define EACH_COLUMN                                                                                \
@@ -124,15 +184,17 @@ static const uint8_t backwards[HKI_REDUCE_RUNS / 2] = {SIXTEEN_OF(0), SIXTEEN_OF
     }                                                                                              \
     static double dense_sum_##name(const void *x, int64_t count, int64_t step, int64_t runs)       \
     {                                                                                              \
-        T sums[HKI_REDUCE_RUNS];                                                                   \
+        T sums[HKI_REDUCE_RUNS + TREE_MORE];                                                       \
         if (count == HKI_SUM_RUN)                                                                  \
             sixteens_##name(x, step, runs, sums);                                                  \
         for (int64_t i = 0; count != HKI_SUM_RUN && i < runs; i++)                                 \
             sums[i] =                                                                              \
                 (T)sum_of_##name((const T *)(const void *)((const char *)x + i * step), count);    \
-        tree_##name(sums, runs, 1);                                                                \
+        if (!WIDE_TREE_##name(sums, runs))                                                         \
+            tree_##name(sums, runs, 1);                                                            \
         return (double)sums[0];                                                                    \
     }
+#define WIDE_TREE_f64(sums, runs) false
 TREE(f32, float)
 TREE(f64, double)
 

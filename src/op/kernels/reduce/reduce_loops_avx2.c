@@ -2,6 +2,8 @@
 #include "op/kernels/reduce/reduce_loops.h"
 
 #if HKI_HAVE_X86_ISAS
+#include <immintrin.h>
+
 #include "op/kernels/avx2.inc.c"
 
 #define LOOPS_HERE hki_reduce_avx2

@@ -56,12 +56,21 @@ enum { CHUNK = 256 };
             for (int64_t i = 0; i < width; i++)                                                    \
                 to[i] = log_of ? x[j * inner + i] - max[i] - scale[i] : to[i] * scale[i];          \
         }                                                                                          \
+    }                                                                                              \
+    static void back_##name(const T *restrict y, const T *restrict dy, T *restrict dx,             \
+                            int64_t size)                                                          \
+    {                                                                                              \
+        for (int64_t j = 0; j < size; j++)                                                         \
+            dx[j] = y[j] * dy[j];                                                                  \
+        const T sum = (T)hki_row_sum_##name(dx, size);                                             \
+        for (int64_t j = 0; j < size; j++)                                                         \
+            dx[j] = y[j] * (dy[j] - sum);                                                          \
     }
 
-FUNCTIONS(f32, float, hki_exp_f32)
+FUNCTIONS(f32, float, hki_exp_falling_f32)
 FUNCTIONS(f64, double, hki_exp_f64)
 
 const hki_softmax_rows ROWS = {
-    hki_row_max_f32, exp_sum_f32, exps_f32, line_f32, tile_f32,
-    hki_row_max_f64, exp_sum_f64, exps_f64, line_f64, tile_f64,
+    hki_row_max_f32, exp_sum_f32, exps_f32, line_f32, tile_f32, back_f32,
+    hki_row_max_f64, exp_sum_f64, exps_f64, line_f64, tile_f64, back_f64,
 };

@@ -7,6 +7,9 @@
 #include <string.h>
 
 enum { LANES = 8 };
+typedef double row_norm_doubles __attribute__((vector_size(LANES * sizeof(double))));
+/* Of a variance and eps, and of sums: between them no product that matters left the range of floats. */
+static const double LEAST = 1e-24, LARGEST = 1e36;
 
 #define NORM_T float
 
@@ -69,7 +72,7 @@ enum { LANES = 8 };
         HKI_OF_ISA(backward, _##DT)(shape, x, dy, gamma, statistics, dx, begin, end);              \
     }                                                                                              \
     void hki_row_norm_weigh_##DT(const hki_row_norm_shape *shape, const T *x, const T *dy,         \
-                                 const T *statistics, double *sums, int64_t begin, int64_t end)    \
+                                 const T *statistics, T *sums, int64_t begin, int64_t end)         \
     {                                                                                              \
         HKI_OF_ISA(weigh, _##DT)(shape, x, dy, statistics, sums, begin, end);                      \
     }

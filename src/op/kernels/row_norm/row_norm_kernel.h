@@ -5,7 +5,8 @@
    norm lie side by side (groups 1, inner 1), those of a group norm are a channel's (inner: its positions).
 
    statistics are [rows][2]: mean, 0 where it is not taken away, and 1 / sqrt(variance + eps), of the mean square where it is
-   not. Sums are in double, in an order that follows from size and inner: a row's bytes do not depend on the range that it is in.
+   not. Sums over a row add four elements of its type, and then in double, in an order that follows from size and inner: a row's
+   bytes do not depend on the range that it is in.
    Sources: Ba et al. 2016; Zhang, Sennrich 2019 (RMS); Wu, He 2018 (groups). */
 #ifndef HOCKET_OP_KERNELS_ROW_NORM_KERNEL_H
 #define HOCKET_OP_KERNELS_ROW_NORM_KERNEL_H
@@ -27,9 +28,9 @@ typedef struct hki_row_norm_shape {
     void hki_row_norm_backward_##DT(const hki_row_norm_shape *shape, const T *x, const T *dy,      \
                                     const T *gamma, const T *statistics, T *dx, int64_t begin,     \
                                     int64_t end);                                                  \
-    /* Adds what those rows give to the gradients of gamma, then of beta, to sums. */              \
+    /* Adds what those rows give to the gradients of gamma, then of beta, to sums, row by row. */  \
     void hki_row_norm_weigh_##DT(const hki_row_norm_shape *shape, const T *x, const T *dy,         \
-                                 const T *statistics, double *sums, int64_t begin, int64_t end);
+                                 const T *statistics, T *sums, int64_t begin, int64_t end);
 
 HKI_ROW_NORM(float, f32)
 HKI_ROW_NORM(double, f64)

@@ -5,7 +5,12 @@
 
 #define T NORM_T
 
-NORM_TARGET static double NORM_FN(join)(const double *lanes)
+typedef T NORM_FN(lanes)
+    __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
+#define AT(x, v) (*(const NORM_FN(lanes) *)(const void *)((x) + j + (v)*LANES))
+#define WIDE(v)  __builtin_convertvector(v, row_norm_doubles)
+
+NORM_TARGET static double NORM_FN(join)(const row_norm_doubles *lanes)
 {
     double sum[LANES];
     memcpy(sum, lanes, sizeof sum);
@@ -17,69 +22,66 @@ NORM_TARGET static double NORM_FN(join)(const double *lanes)
 
 NORM_TARGET static double NORM_FN(sum)(const T *x, int64_t size)
 {
-    double lanes[LANES] = {0};
-    const int64_t even = size / LANES * LANES;
-    for (int64_t j = 0; j < even; j += LANES)
-        for (int l = 0; l < LANES; l++)
-            lanes[l] += (double)x[j + l];
-    for (int64_t j = even; j < size; j++)
-        lanes[j - even] += (double)x[j];
-    return NORM_FN(join)(lanes);
+    row_norm_doubles lanes = {0};
+    double rest = 0;
+    int64_t j = 0;
+    for (; j + 4 * LANES <= size; j += 4 * LANES)
+        lanes += WIDE((AT(x, 0) + AT(x, 1)) + (AT(x, 2) + AT(x, 3)));
+    for (; j < size; j++)
+        rest += (double)x[j];
+    return NORM_FN(join)(&lanes) + rest;
 }
 
-/* Of (x - mean)^2. */
-NORM_TARGET static double NORM_FN(squares)(const T *x, int64_t size, double mean)
+/* Of (x - shift)^2, to which eps is added. Where squares would leave the range of T, they are of doubles. */
+NORM_TARGET static double NORM_FN(squares)(const T *x, int64_t size, T shift, double eps)
 {
-    double lanes[LANES] = {0};
-    const int64_t even = size / LANES * LANES;
-    for (int64_t j = 0; j < even; j += LANES)
-        for (int l = 0; l < LANES; l++) {
-            const double distance = (double)x[j + l] - mean;
-            lanes[l] += distance * distance;
-        }
-    for (int64_t j = even; j < size; j++)
-        lanes[j - even] += ((double)x[j] - mean) * ((double)x[j] - mean);
-    return NORM_FN(join)(lanes);
-}
-
-/* totals: of dy, and of dy (x - mean). */
-NORM_TARGET static void NORM_FN(products)(const T *x, const T *dy, int64_t size, double mean,
-                                          double totals[2])
-{
-    double first[LANES] = {0}, second[LANES] = {0};
-    const int64_t even = size / LANES * LANES;
-    for (int64_t j = 0; j < even; j += LANES)
-        for (int l = 0; l < LANES; l++) {
-            first[l] += (double)dy[j + l];
-            second[l] += (double)dy[j + l] * ((double)x[j + l] - mean);
-        }
-    for (int64_t j = even; j < size; j++) {
-        first[j - even] += (double)dy[j];
-        second[j - even] += (double)dy[j] * ((double)x[j] - mean);
+    row_norm_doubles lanes = {0};
+    double rest = 0;
+    int64_t j = 0;
+    for (; j + 4 * LANES <= size; j += 4 * LANES) {
+        const NORM_FN(lanes) a = AT(x, 0) - shift, b = AT(x, 1) - shift, c = AT(x, 2) - shift,
+                             d = AT(x, 3) - shift;
+        lanes += WIDE((a * a + b * b) + (c * c + d * d));
     }
-    totals[0] = NORM_FN(join)(first);
-    totals[1] = NORM_FN(join)(second);
+    for (; j < size; j++)
+        rest += ((double)x[j] - (double)shift) * ((double)x[j] - (double)shift);
+    rest += NORM_FN(join)(&lanes);
+    if (rest + eps > LEAST && rest < LARGEST)
+        return rest;
+    rest = 0;
+    for (j = 0; j < size; j++)
+        rest += ((double)x[j] - (double)shift) * ((double)x[j] - (double)shift);
+    return rest;
 }
 
-/* The same of dy gamma in place of dy. */
-NORM_TARGET static void NORM_FN(scaled_products)(const T *x, const T *dy, const T *gamma,
-                                                 int64_t size, double mean, double totals[2])
+/* totals: of dy gamma, and of dy gamma (x - mean), where gamma may be NULL. Likewise. */
+NORM_TARGET static void NORM_FN(products)(const T *x, const T *dy, const T *gamma, int64_t size,
+                                          T mean, T inverse, double totals[2])
 {
-    double first[LANES] = {0}, second[LANES] = {0};
-    const int64_t even = size / LANES * LANES;
-    for (int64_t j = 0; j < even; j += LANES)
-        for (int l = 0; l < LANES; l++) {
-            const double g = (double)dy[j + l] * (double)gamma[j + l];
-            first[l] += g;
-            second[l] += g * ((double)x[j + l] - mean);
+    row_norm_doubles first = {0}, second = {0};
+    int64_t j = 0;
+    for (; j + 4 * LANES <= size; j += 4 * LANES) {
+        NORM_FN(lanes) a = AT(dy, 0), b = AT(dy, 1), c = AT(dy, 2), d = AT(dy, 3);
+        if (gamma) {
+            a *= AT(gamma, 0);
+            b *= AT(gamma, 1);
+            c *= AT(gamma, 2);
+            d *= AT(gamma, 3);
         }
-    for (int64_t j = even; j < size; j++) {
-        const double g = (double)dy[j] * (double)gamma[j];
-        first[j - even] += g;
-        second[j - even] += g * ((double)x[j] - mean);
+        first += WIDE((a + b) + (c + d));
+        second += WIDE((a * (AT(x, 0) - mean) + b * (AT(x, 1) - mean)) +
+                       (c * (AT(x, 2) - mean) + d * (AT(x, 3) - mean)));
     }
-    totals[0] = NORM_FN(join)(first);
-    totals[1] = NORM_FN(join)(second);
+    totals[0] = NORM_FN(join)(&first);
+    totals[1] = NORM_FN(join)(&second);
+    if (!((double)inverse * (double)inverse * LEAST < 1 && fabs(totals[0]) < LARGEST &&
+          fabs(totals[1]) < LARGEST))
+        totals[0] = totals[1] = (double)(j = 0);
+    for (; j < size; j++) {
+        const double g = (double)dy[j] * (gamma ? (double)gamma[j] : 1);
+        totals[0] += g;
+        totals[1] += g * ((double)x[j] - (double)mean);
+    }
 }
 
 /* ---- forward ------------------------------------------------------------------------------------------- */
@@ -93,9 +95,12 @@ NORM_TARGET static void NORM_FN(write_each)(const T *x, const T *gamma, const T 
     else if (gamma)
         for (int64_t j = 0; j < size; j++)
             y[j] = (x[j] - mean) * inverse * gamma[j];
+    else if (beta)
+        for (int64_t j = 0; j < size; j++)
+            y[j] = (x[j] - mean) * inverse + beta[j];
     else
         for (int64_t j = 0; j < size; j++)
-            y[j] = (x[j] - mean) * inverse + (beta ? beta[j] : 0);
+            y[j] = (x[j] - mean) * inverse;
 }
 
 NORM_TARGET static void NORM_FN(write_run)(const T *x, T *restrict y, int64_t size, T mean, T scale,
@@ -114,8 +119,11 @@ NORM_TARGET static void NORM_FN(forward)(const hki_row_norm_shape *of, double ep
         const T *row = x + r * size;
         T *to = y + r * size;
         const double mean = of->is_centred ? NORM_FN(sum)(row, size) / (double)size : 0;
-        const double variance = NORM_FN(squares)(row, size, mean) / (double)size;
-        const T shift = (T)mean, inverse = (T)(1 / sqrt(variance + eps));
+        const T shift = (T)mean;
+        const double moved = mean - (double)shift;
+        const double variance =
+            NORM_FN(squares)(row, size, shift, eps) / (double)size - moved * moved;
+        const T inverse = (T)(1 / sqrt((variance > 0 ? variance : 0) + eps));
         const int64_t first = r % of->groups * runs;
         statistics[2 * r] = shift;
         statistics[2 * r + 1] = inverse;
@@ -147,19 +155,19 @@ NORM_TARGET static void NORM_FN(give_run)(const T *x, const T *dy, T gamma, T *r
 
 /* The sums over a row of dy gamma, and of that times x - mean. */
 NORM_TARGET static void NORM_FN(row_products)(const hki_row_norm_shape *of, const T *x, const T *dy,
-                                              const T *gamma, double mean, double totals[2])
+                                              const T *gamma, T mean, T inverse, double totals[2])
 {
     double of_run[2];
-    if (of->inner == 1 && gamma) {
-        NORM_FN(scaled_products)(x, dy, gamma, of->size, mean, totals);
+    if (of->inner == 1 || !gamma) {
+        NORM_FN(products)(x, dy, gamma, of->size, mean, inverse, totals);
         return;
     }
-    const int64_t run = gamma ? of->inner : of->size;
     totals[0] = totals[1] = 0;
-    for (int64_t i = 0; i < of->size / run; i++) {
-        NORM_FN(products)(x + i * run, dy + i * run, run, mean, of_run);
-        totals[0] += of_run[0] * (gamma ? (double)gamma[i] : 1);
-        totals[1] += of_run[1] * (gamma ? (double)gamma[i] : 1);
+    for (int64_t i = 0; i < of->size / of->inner; i++) {
+        NORM_FN(products)
+        (x + i * of->inner, dy + i * of->inner, NULL, of->inner, mean, inverse, of_run);
+        totals[0] += of_run[0] * (double)gamma[i];
+        totals[1] += of_run[1] * (double)gamma[i];
     }
 }
 
@@ -173,7 +181,7 @@ NORM_TARGET static void NORM_FN(backward)(const hki_row_norm_shape *of, const T 
         const T *scales = gamma ? gamma + r % of->groups * runs : NULL;
         const int64_t run = of->inner == 1 || !gamma ? size : of->inner;
         double totals[2];
-        NORM_FN(row_products)(of, x + r * size, dy + r * size, scales, (double)mean, totals);
+        NORM_FN(row_products)(of, x + r * size, dy + r * size, scales, mean, inverse, totals);
         const T shift = of->is_centred ? (T)(totals[0] / (double)size) : 0;
         const T slope = (T)(totals[1] / (double)size * (double)inverse * (double)inverse);
         for (int64_t at = r * size, i = 0; i < size / run; i++, at += run)
@@ -186,27 +194,28 @@ NORM_TARGET static void NORM_FN(backward)(const hki_row_norm_shape *of, const T 
 }
 
 NORM_TARGET static void NORM_FN(weigh)(const hki_row_norm_shape *of, const T *x, const T *dy,
-                                       const T *statistics, double *sums, int64_t begin,
-                                       int64_t end)
+                                       const T *statistics, T *sums, int64_t begin, int64_t end)
 {
     const int64_t size = of->size, runs = size / of->inner, count = runs * of->groups;
     for (int64_t r = begin; r < end; r++) {
-        const double mean = (double)statistics[2 * r], inverse = (double)statistics[2 * r + 1];
+        const T mean = statistics[2 * r], inverse = statistics[2 * r + 1];
         const T *from = x + r * size, *given = dy + r * size;
-        double *restrict first = sums + r % of->groups * runs, *restrict second = first + count;
+        T *restrict first = sums + r % of->groups * runs, *restrict second = first + count;
         if (of->inner == 1)
             for (int64_t j = 0; j < size; j++) {
-                first[j] += (double)given[j] * (((double)from[j] - mean) * inverse);
-                second[j] += (double)given[j];
+                first[j] += given[j] * ((from[j] - mean) * inverse);
+                second[j] += given[j];
             }
         for (int64_t i = 0; of->inner != 1 && i < runs; i++) {
             double totals[2];
             NORM_FN(products)
-            (from + i * of->inner, given + i * of->inner, of->inner, mean, totals);
-            first[i] += totals[1] * inverse;
-            second[i] += totals[0];
+            (from + i * of->inner, given + i * of->inner, NULL, of->inner, mean, inverse, totals);
+            first[i] += (T)(totals[1] * (double)inverse);
+            second[i] += (T)totals[0];
         }
     }
 }
 
+#undef AT
+#undef WIDE
 #undef T
