@@ -75,8 +75,10 @@ NORM_TARGET static void NORM_FN(products)(const T *x, const T *dy, const T *gamm
     totals[0] = NORM_FN(join)(&first);
     totals[1] = NORM_FN(join)(&second);
     if (!((double)inverse * (double)inverse * LEAST < 1 && fabs(totals[0]) < LARGEST &&
-          fabs(totals[1]) < LARGEST))
-        totals[0] = totals[1] = (double)(j = 0);
+          fabs(totals[1]) < LARGEST)) {
+        totals[0] = totals[1] = 0;
+        j = 0;
+    }
     for (; j < size; j++) {
         const double g = (double)dy[j] * (gamma ? (double)gamma[j] : 1);
         totals[0] += g;
