@@ -56,13 +56,14 @@ def test_refusals_of_shared_work():
 @pytest.mark.parametrize("devices", PAIRS)
 def test_replicas_train_like_one(devices):
     source = np.random.default_rng(2)
-    data = [(array(source.normal(size=(8, 6))), hk.asarray(source.integers(0, 3, 8))) for _ in range(5)]
+    # Shares of whole runs of 16 samples, whose sums are the same on any number of devices.
+    data = [(array(source.normal(size=(32, 6))), hk.asarray(source.integers(0, 3, 32))) for _ in range(5)]
 
     def train(places, captured):
         hk.seed(4)
         first = nn.Sequential(nn.Linear(16, init=nn.init.xavier_uniform()), hk.relu, nn.Linear(3)).build((1, 6))
         nets = first.replicas(places)
-        opts = [optim.SGD(net, lr=.1, batch=8) for net in nets]
+        opts = [optim.SGD(net, lr=.1, batch=32) for net in nets]
 
         def step(x, y):
             with hk.record():
