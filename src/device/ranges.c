@@ -147,6 +147,8 @@ static place find_place(const hki_ranges *ranges, size_t units)
                 (!best.segment || found.clean < best.clean ||
                  (found.clean == best.clean && found.left < best.left)))
                 best = found;
+            if (best.segment && !best.clean && !best.left)
+                return best;
         }
     }
     return best;
@@ -269,10 +271,19 @@ static bool discard_largest(hki_ranges *ranges, hki_device *device)
     return segment;
 }
 
+static void discard_all(hki_ranges *ranges, hki_device *device, hki_segment *segment)
+{
+    for (size_t at = segment->free_count; at-- > 0;)
+        if (!segment->free[at].is_clean)
+            discard(ranges, device, segment, at);
+}
+
 void hki_ranges_trim(hki_ranges *ranges, hki_device *device, uint64_t keep_bytes)
 {
-    while (ranges->kept_bytes > keep_bytes && discard_largest(ranges, device))
+    while (keep_bytes && ranges->kept_bytes > keep_bytes && discard_largest(ranges, device))
         ;
+    for (int i = 0; !keep_bytes && i < ranges->segment_count; i++)
+        discard_all(ranges, device, &ranges->segments[i]);
     for (int i = ranges->segment_count - 1; !keep_bytes && i >= 0; i--)
         if (!ranges->segments[i].block_count)
             drop_segment(ranges, device, i);
