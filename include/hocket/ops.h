@@ -52,7 +52,7 @@ HK_API hk_array *hk_min(hk_array *x, const hk_min_options *options);
 
 /* y = product of x over axes. Product of the elements along axes (all by default); 1 for none.
  * float32 is multiplied in double precision; unsigned integers give uint64, others and bool
- * int64, which wrap around. Not on GPUs yet. */
+ * int64, which wrap around. */
 typedef struct hk_prod_options {
     hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
     bool keepdims; /* keep the reduced axes, with size 1 (default: false) */

@@ -91,7 +91,7 @@ inline array min(const array &x, const min_options &options = {}, hk_source at =
 
 /* y = product of x over axes. Product of the elements along axes (all by default); 1 for none.
  * float32 is multiplied in double precision; unsigned integers give uint64, others and bool
- * int64, which wrap around. Not on GPUs yet. */
+ * int64, which wrap around. */
 struct prod_options {
     HKI_OPTION(prod_options, hk::shape, axes)
     HKI_OPTION(prod_options, bool, keepdims)

@@ -23,6 +23,7 @@ void hki_cuda_call_arange(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_reduce(const hki_kernel_call *call, hki_cuda_stream *stream); /* sum … all */
 void hki_cuda_call_sum_to(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_argmax(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_prod_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_norm_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_extremum_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
 

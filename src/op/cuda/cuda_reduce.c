@@ -224,6 +224,7 @@ static const hki_cuda_reduce_launches *launches_of(hki_op_id id)
         LAUNCHES(min)
         LAUNCHES(argmax)
         LAUNCHES(argmin)
+        LAUNCHES(prod)
         LAUNCHES(norm)
         LAUNCHES(any)
         LAUNCHES(all)
@@ -283,17 +284,27 @@ void hki_cuda_call_sum_to(const hki_kernel_call *call, hki_cuda_stream *stream)
     reduce_all(stream, &self);
 }
 
-/* ---- gradient of max and min ---------------------------------------------------------------------------------- */
+/* ---- gradients of max, min and prod ----------------------------------------------------------------------------- */
+
+/* What is gathered of all elements first, and then shared among them. */
+typedef struct sharing {
+    const hki_cuda_reduce_launches *launches;
+    void (*launch)(hki_cuda_stream *stream, const hki_cuda_path *path, hk_dtype dtype);
+    int gathered_bytes, width; /* width: as many elements at once as share what is gathered */
+    hk_dtype dtype;
+} sharing;
 
 static void launch_share(hki_cuda_stream *stream, const hki_cuda_path *path, void *argument)
 {
-    hki_cuda_launch_share(stream, path, *(const hk_dtype *)argument);
+    const sharing *self = argument;
+    self->launch(stream, path, self->dtype);
 }
 
-/* Counts the elements that equal the extremum, into the workspace, then shares the gradient among them. */
-static void share_kept(hki_cuda_stream *stream, const reduction *self, hki_cuda_walk *kept)
+/* Gathers into the workspace. */
+static void share_kept(hki_cuda_stream *stream, const reduction *self, hki_cuda_walk *kept,
+                       sharing *how)
 {
-    int64_t step = sizeof(int64_t);
+    int64_t step = how->gathered_bytes;
     kept->data[HKI_CUDA_SHARE_TIES] = NULL;
     for (int axis = kept->ndim - 1; axis >= 0; axis--) {
         kept->steps[axis][HKI_CUDA_SHARE_TIES] = step;
@@ -309,12 +320,11 @@ static void share_kept(hki_cuda_stream *stream, const reduction *self, hki_cuda_
     }
     hki_cuda_walk_sort(kept, HKI_CUDA_SHARE_X);
     const int item = hki_cuda_item_bytes(self->dtype);
-    const int item_bytes[HKI_CUDA_OPERANDS] = {sizeof(int64_t), item, item, item, item};
-    hk_dtype dtype = self->dtype;
-    hki_cuda_each_part(stream, kept, HKI_CUDA_SHARE_WIDTH, item_bytes, launch_share, &dtype);
+    const int item_bytes[HKI_CUDA_OPERANDS] = {how->gathered_bytes, item, item, item, item};
+    hki_cuda_each_part(stream, kept, how->width, item_bytes, launch_share, how);
 }
 
-void hki_cuda_call_extremum_backward(const hki_kernel_call *call, hki_cuda_stream *stream)
+static void share(const hki_kernel_call *call, hki_cuda_stream *stream, sharing *how)
 {
     const hki_sum_options *options = call->options;
     const hki_tensor *x = &call->in[0];
@@ -326,12 +336,32 @@ void hki_cuda_call_extremum_backward(const hki_kernel_call *call, hki_cuda_strea
         [HKI_CUDA_SHARE_Y] = &y, [HKI_CUDA_SHARE_DY] = &dy, [HKI_CUDA_SHARE_DX] = &dx};
     reduction self;
     reduction_init(&self, x, mask, others, &dx);
-    self.launches = &hki_cuda_reduce_ties;
+    self.launches = how->launches;
+    how->dtype = x->dtype;
     for (int64_t begin = 0; begin < self.kept.size && self.gone.size > 0;) {
         hki_cuda_walk kept;
         begin += hki_cuda_walk_part(&self.kept, begin, HKI_CUDA_MAX_INDEX, &kept);
-        share_kept(stream, &self, &kept);
+        share_kept(stream, &self, &kept, how);
     }
+}
+
+/* Of elements that equal the extremum. */
+void hki_cuda_call_extremum_backward(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    share(call, stream,
+          &(sharing){.launches = &hki_cuda_reduce_ties,
+                     .launch = hki_cuda_launch_share,
+                     .gathered_bytes = sizeof(int64_t),
+                     .width = HKI_CUDA_SHARE_WIDTH});
+}
+
+void hki_cuda_call_prod_backward(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    share(call, stream,
+          &(sharing){.launches = &hki_cuda_reduce_factors,
+                     .launch = hki_cuda_launch_prod_share,
+                     .gathered_bytes = sizeof(hki_cuda_factors),
+                     .width = 1});
 }
 
 /* ---- gradient of norm ------------------------------------------------------------------------------------------ */

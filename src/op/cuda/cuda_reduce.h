@@ -2,6 +2,8 @@
  * alignment: the same bytes on every run and every GPU.
  *
  *   sum, mean  float types add up in double, integers in int64, which wraps around; the mean of integers is float64
+ *   prod       float types are multiplied in double, integers in int64, which wraps around
+ *   factors    hki_cuda_factors; of float types
  *   max, min   a NaN is the maximum and the minimum
  *   offset     the maximum, or 0 where that is infinite; of float types
  *   argmax     int64: where in the axis that goes the first largest element, or the first NaN, is; argmin alike
@@ -44,7 +46,14 @@ typedef struct hki_cuda_reduce_launches {
     int word_bytes[HK_DTYPE_COUNT];
 } hki_cuda_reduce_launches;
 
+/* What the gradient of a product is made of: how many factors are 0, and the product of the others. */
+typedef struct hki_cuda_factors {
+    double others;
+    int64_t zeros;
+} hki_cuda_factors;
+
 extern const hki_cuda_reduce_launches hki_cuda_reduce_sum, hki_cuda_reduce_mean,
+    hki_cuda_reduce_prod, hki_cuda_reduce_factors,
     hki_cuda_reduce_max, hki_cuda_reduce_min, hki_cuda_reduce_offset, hki_cuda_reduce_argmax,
     hki_cuda_reduce_argmin, hki_cuda_reduce_ties, hki_cuda_reduce_norm, hki_cuda_reduce_count,
     hki_cuda_reduce_any, hki_cuda_reduce_all;
@@ -62,6 +71,8 @@ enum {
     HKI_CUDA_SHARE_WIDTH = 2 /* 16 bytes of the ties */
 };
 void hki_cuda_launch_share(hki_cuda_stream *stream, const hki_cuda_path *path, hk_dtype dtype);
+/* dx = dy times the product of all factors but x. The operand of the ties has the factors; that of y is not read. Of width 1. */
+void hki_cuda_launch_prod_share(hki_cuda_stream *stream, const hki_cuda_path *path, hk_dtype dtype);
 
 /* ---- the gradient of a norm: operand 0 becomes x (dy / norm) of operands 1, 3 and 2, and 0 where the norm is 0. */
 void hki_cuda_launch_norm_gradient(hki_cuda_stream *stream, const hki_cuda_path *path,

@@ -244,7 +244,7 @@ static void norm_grad(hki_grad_call *call)
     };
 BACKWARD(extremum_backward, extremum_loops, true, extremum_grad, 7, NULL,
          "Gradient of max and min.")
-BACKWARD(prod_backward, prod_loops, false, prod_grad, 7, NULL, "Gradient of prod.")
+BACKWARD(prod_backward, prod_loops, true, prod_grad, 7, NULL, "Gradient of prod.")
 const hk_op hki_op_prod_second = {
     HKI_OP_NAMED(prod_second),
     .params = sum_params,
