@@ -53,10 +53,9 @@ typedef struct hki_cuda_factors {
 } hki_cuda_factors;
 
 extern const hki_cuda_reduce_launches hki_cuda_reduce_sum, hki_cuda_reduce_mean,
-    hki_cuda_reduce_prod, hki_cuda_reduce_factors,
-    hki_cuda_reduce_max, hki_cuda_reduce_min, hki_cuda_reduce_offset, hki_cuda_reduce_argmax,
-    hki_cuda_reduce_argmin, hki_cuda_reduce_ties, hki_cuda_reduce_norm, hki_cuda_reduce_count,
-    hki_cuda_reduce_any, hki_cuda_reduce_all;
+    hki_cuda_reduce_prod, hki_cuda_reduce_factors, hki_cuda_reduce_max, hki_cuda_reduce_min,
+    hki_cuda_reduce_offset, hki_cuda_reduce_argmax, hki_cuda_reduce_argmin, hki_cuda_reduce_ties,
+    hki_cuda_reduce_norm, hki_cuda_reduce_count, hki_cuda_reduce_any, hki_cuda_reduce_all;
 
 /* ---- sharing the gradient of an extremum */
 
