@@ -1,5 +1,6 @@
 /* What the rooms below call of this one, through pointers. */
 #include "device/cuda/cuda_plugin.h"
+#include "op/call/call.h"
 #include "op/call/transfer.h"
 #include "op/op.h"
 
@@ -9,6 +10,7 @@ void hki_op_hooks(void);
 __attribute__((constructor)) void hki_op_hooks(void)
 {
     hki_complex_ops = hki_complex_table;
+    hki_call_promoted = hki_promoted_call;
     hki_array_transfer = hki_transfer_array;
     hki_cuda_host_of_library = &hki_cuda_host_table;
 }

@@ -16,6 +16,7 @@ const hk_op *const *hki_complex_ops = no_complex;
 hki_op_record_fn hki_op_record;
 hki_op_set_recording_fn hki_op_set_recording;
 hki_op_overwrite_fn hki_op_overwrite;
+hk_array *(*hki_call_promoted)(const hki_call *call, hk_array *out);
 
 static _Alignas(16) const char default_options[HKI_MAX_OPTIONS_BYTES];
 
@@ -337,7 +338,7 @@ static void call_op(const hk_op *op, hk_array *const *inputs, int input_count, c
         device.handle = NULL;
     if (!check_inputs(&call, device.handle) || !infer(&call, &bytes)) {
         if (call.code == HK_UNSUPPORTED && hki_call_mixes(&call)) {
-            outputs[0] = hki_call_promoted(&call);
+            outputs[0] = hki_call_promoted(&call, NULL);
             return;
         }
         refuse_outputs(&call, outputs);
@@ -506,7 +507,7 @@ static void call_into(hki_call *call, hk_array *out, bool asks_tape)
         !infer(call, &bytes) || !check_result(call, out, 0) ||
         (asks_tape && !allows_overwrite(call, out)) || !issue_into(call, out)) {
         if (call->code == HK_UNSUPPORTED && hki_call_mixes(call))
-            hki_call_promoted_into(call, out);
+            hki_call_promoted(call, out);
         else
             hki_array_fail_in_place(out, call->operation, call->arrays, call->input_count,
                                     call->code, "%s", call->message);

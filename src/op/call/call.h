@@ -42,11 +42,31 @@ bool hki_call_issue(const hki_call *call, hk_array *const *outputs, bool is_new,
  * records and traces. */
 void hki_call_into_unasked(const hk_op *op, const char *operation, hk_array *x, const void *options,
                            hk_array *out);
-/* GPUs' kernels of rows take one dtype. Whether the inputs that were found to be there have several. */
-bool hki_call_mixes(const hki_call *call);
-/* Then: the call with its inputs converted to what they are promoted to, as CPUs' kernels do on the way. */
-hk_array *hki_call_promoted(const hki_call *call);
-void hki_call_promoted_into(const hki_call *call, hk_array *out);
+/* The first input that has values: before them is the condition of `where`. */
+static inline int hki_call_first_value(const hki_call *call)
+{
+    return call->op->id == HKI_OP_ID_where ? 1 : 0;
+}
+
+/* GPUs' kernels of rows take one dtype. Whether the values of a call there have several. */
+static inline bool hki_call_mixes(const hki_call *call)
+{
+    if (!call->op->elementwise || !call->device || call->device->class->kernels != HKI_CUDA)
+        return false;
+    bool mixes = false;
+    for (int i = hki_call_first_value(call); i < call->input_count; i++) {
+        if (!call->inputs[i])
+            return false;
+        mixes |= call->inputs[i]->dtype != call->inputs[call->input_count - 1]->dtype;
+    }
+    return mixes;
+}
+
+/* Then: the call with its values converted to what they are promoted to, as CPUs' kernels do on the way. out NULL: makes a new
+ * array; else writes and returns it. */
+hk_array *hki_promoted_call(const hki_call *call, hk_array *out);
+/* That function, for the call's own file. */
+extern hk_array *(*hki_call_promoted)(const hki_call *call, hk_array *out);
 
 /* Whether calls of this kind may run without a task where they are small. */
 bool hki_call_may_be_direct(const hki_call *call);
