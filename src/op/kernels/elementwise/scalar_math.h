@@ -173,7 +173,8 @@ HKI_EVERYWHERE float hki_gelu_f32(float x)
     float within = fabsf(x);
     within = within > 15.0f ? 15.0f : within;
     float tail = within * hki_normal_tail_f32(within) * hki_bell_f32(within) * 0x1p-64f;
-    return (x >= 0 ? x : -0.0f) - tail;
+    return x > 0 ? x - tail
+                 : copysignf(tail, x); /* -0 stays, and is all that is left of the lowest */
 }
 HKI_EVERYWHERE float hki_gelu_slope_f32(float x)
 {
