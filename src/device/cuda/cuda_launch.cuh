@@ -22,9 +22,9 @@
 #ifdef HKI_CUDA_EMULATED
 #include "emulation/emulated_kernel.h" /* defines the macros below, threadIdx and so on */
 #else
-#define HKI_KERNEL static __global__
-#define HKI_DEVICE static __device__ __forceinline__
-#define HKI_SHARED __shared__
+#define HKI_KERNEL          static __global__
+#define HKI_DEVICE          static __device__ __forceinline__
+#define HKI_SHARED          __shared__
 #define HKI_BOUNDS(threads) __launch_bounds__(threads)
 #define HKI_LAUNCH(stream, grid, block, kernel, ...)                                               \
     do {                                                                                           \
@@ -57,11 +57,12 @@ HKI_DEVICE void hki_cuda_report(hki_cuda_fault *fault, int64_t index)
     hki_cuda_raise(fault);
 }
 
-/* The same with a value, for one kernel's index below 2^32 - 1; hki_cuda_fault_row and hki_cuda_fault_value read them. Each
+/* The same with a value; an index beyond HKI_CUDA_LAST_ROW becomes that one; hki_cuda_fault_row and hki_cuda_fault_value read them. Each
  * word has half of the value below the index, so that both come to be those of the lowest index. */
-HKI_DEVICE void hki_cuda_report_value(hki_cuda_fault *fault, uint32_t index, int64_t value)
+HKI_DEVICE void hki_cuda_report_value(hki_cuda_fault *fault, int64_t index, int64_t value)
 {
-    const unsigned long long upper = (unsigned long long)index << 32, bits = (uint64_t)value;
+    const int64_t row = index < HKI_CUDA_LAST_ROW ? index : HKI_CUDA_LAST_ROW;
+    const unsigned long long upper = (unsigned long long)row << 32, bits = (uint64_t)value;
     atomicMin(&fault->index, upper | bits >> 32);
     atomicMax(&fault->value, ~(upper | (bits & 0xffffffffu)));
     hki_cuda_raise(fault);

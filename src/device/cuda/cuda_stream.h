@@ -86,7 +86,8 @@ hki_cuda_guard hki_cuda_stream_guard(const hki_cuda_stream *stream);
 /* By checks of the recorder whose calls are being launched: see hki_recorder_class.spare. */
 hki_cuda_guard hki_cuda_recorder_guard(const hki_cuda_stream *stream, uint64_t checks);
 
-/* What hki_cuda_report_value was given. */
+/* What hki_cuda_report_value was given; a row of HKI_CUDA_LAST_ROW stands for all from there on. */
+#define HKI_CUDA_LAST_ROW (INT64_C(0xfffffffe))
 static inline uint32_t hki_cuda_fault_row(const hki_cuda_fault *fault)
 {
     return (uint32_t)(fault->index >> 32);

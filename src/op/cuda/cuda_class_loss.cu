@@ -27,7 +27,7 @@ struct loss_row {
     __device__ void report(const hki_lane &at, hki_cuda_fault *fault, bool *has_reported) const
     {
         if (is_wrong && at.lane == 0 && !*has_reported) {
-            hki_report_label(fault, row, label);
+            hki_cuda_report_value(fault, row, label);
             *has_reported = true;
         }
     }

@@ -38,7 +38,7 @@ static void describe(const hki_cuda_fault *fault, int64_t argument, char *text, 
     const hki_kernel_call *call = (const hki_kernel_call *)(intptr_t)argument;
     const int64_t size = call->in[0].dims[axis_of(call)], row = hki_cuda_fault_row(fault);
     char which[64] = "one of the indices is out of range";
-    if (row < HKI_CUDA_INDEX_MOST)
+    if (row < HKI_CUDA_LAST_ROW)
         snprintf(which, sizeof which, "indices[%" PRId64 "] is %" PRId64,
                  number_of(&call->in[1], row), hki_cuda_fault_value(fault));
     snprintf(text, bytes,

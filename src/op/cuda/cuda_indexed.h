@@ -10,12 +10,11 @@ extern "C" {
 #endif
 
 /* The axis that indices count along. A negative one counts from the end; those that are in neither range are reported, once
- * by each thread, with the number of the element of indices, or HKI_CUDA_INDEX_MOST where that is larger. */
+ * by each thread, with the number of the element of indices. */
 typedef struct hki_cuda_indexed {
     int64_t size, step; /* entries, and bytes from one to the next */
     int index_bytes;    /* int64, int32 or uint8 */
 } hki_cuda_indexed;
-enum { HKI_CUDA_INDEX_MOST = INT32_MAX };
 
 /* ---- take_along_axis: operand 0 becomes operand 2 at the entry that operand 1, the indices, says; those that are refused
  * become 0. Operand 2 has no step along the axis. A path of more than one element in a step has the same index for them. */

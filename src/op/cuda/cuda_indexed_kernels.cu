@@ -20,12 +20,6 @@ HKI_DEVICE bool find(const hki_cuda_indexed &along, const char *at, int64_t *ind
     return true;
 }
 
-HKI_DEVICE void refuse(hki_cuda_fault *fault, int64_t element, int64_t index)
-{
-    const int64_t most = HKI_CUDA_INDEX_MOST;
-    hki_cuda_report_value(fault, (uint32_t)(element < most ? element : most), index);
-}
-
 /* ---- take ----------------------------------------------------------------------------------------------------- */
 
 template <class T, int N>
@@ -41,7 +35,7 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
         if (find(along, at[1], &index)) {
             taken = hki_path_load<T, N>(path, 2, at[2] + index * along.step);
         } else if (!has_reported) {
-            refuse(fault, path.first + (int64_t)i * N, index);
+            hki_cuda_report_value(fault, path.first + (int64_t)i * N, index);
             has_reported = true;
         }
         *reinterpret_cast<hki_pack<T, N> *>(at[0]) = taken;
@@ -85,7 +79,7 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
         hki_path_all<2>(call.each, i, at);
         const bool is_there = find(call.along, at[HKI_CUDA_SCATTER_INDEX], &index);
         if (!is_there && !has_reported) {
-            refuse(fault, (int64_t)i * call.beside.count, index);
+            hki_cuda_report_value(fault, (int64_t)i * call.beside.count, index);
             has_reported = true;
         }
         const int64_t place = at[HKI_CUDA_SCATTER_OUT] - call.each.data[HKI_CUDA_SCATTER_OUT] +

@@ -47,9 +47,6 @@ HKI_DEVICE hki_line_sums<Element> hki_sum_line(const hki_lane &at, const Element
 
 /* ---- labels --------------------------------------------------------------------------------------------------- */
 
-/* Beyond it a message names this row. */
-constexpr int64_t HKI_LAST_ROW = UINT32_MAX - 1;
-
 HKI_DEVICE int64_t hki_label_of(const void *labels, hk_dtype dtype, int64_t row)
 {
     if (dtype == HK_I32)
@@ -57,11 +54,6 @@ HKI_DEVICE int64_t hki_label_of(const void *labels, hk_dtype dtype, int64_t row)
     if (dtype == HK_I64)
         return static_cast<const int64_t *>(labels)[row];
     return static_cast<const uint8_t *>(labels)[row];
-}
-
-HKI_DEVICE void hki_report_label(hki_cuda_fault *fault, int64_t row, int64_t label)
-{
-    hki_cuda_report_value(fault, (uint32_t)(row < HKI_LAST_ROW ? row : HKI_LAST_ROW), label);
 }
 
 #endif

@@ -92,6 +92,18 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE) reduce(const hki_cuda_reduce call)
     }
 }
 
+/* What most kinds begin with: an element, or a word that was gathered before, is taken as it is. */
+template <class Element, class Word, class Result> struct hki_gathered {
+    static constexpr bool has_reference = false;
+    using element = Element;
+    using word = Word;
+    using result = Result;
+    HKI_DEVICE Word of(Element x, int64_t, Element)
+    {
+        return (Word)x;
+    }
+};
+
 template <class Kind, int N>
 static void launch_reduce(hki_cuda_stream *stream, const hki_cuda_reduce *call)
 {
@@ -101,6 +113,18 @@ static void launch_reduce(hki_cuda_stream *stream, const hki_cuda_reduce *call)
         HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_TILE, (reduce<Kind, N>), *call);
     else
         HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_TILE, (reduce<Kind, 1>), *call);
+}
+
+/* For hki_cuda_reduce_launches. */
+template <class Kind>
+static void hki_reduce_elements(hki_cuda_stream *stream, const hki_cuda_reduce *call)
+{
+    launch_reduce<Kind, HKI_CUDA_PACK_BYTES / (int)sizeof(typename Kind::element)>(stream, call);
+}
+template <class Kind>
+static void hki_reduce_words(hki_cuda_stream *stream, const hki_cuda_reduce *call)
+{
+    launch_reduce<Kind, 1>(stream, call);
 }
 
 #endif

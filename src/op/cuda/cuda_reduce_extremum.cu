@@ -149,35 +149,28 @@ struct ties_words : ties_of<int64_t> {
     }
 };
 
-template <template <class> class Kind, class Element>
-static void elements(hki_cuda_stream *stream, const hki_cuda_reduce *call)
-{
-    launch_reduce<Kind<Element>, HKI_CUDA_PACK_BYTES / (int)sizeof(Element)>(stream, call);
-}
-
-template <class Kind> static void words(hki_cuda_stream *stream, const hki_cuda_reduce *call)
-{
-    launch_reduce<Kind, 1>(stream, call);
-}
-
 /* By hk_dtype: float32, float64, int32, int64, uint8, bool. */
 #define ELEMENTS(kind)                                                                             \
     {                                                                                              \
-        elements<kind, float>, elements<kind, double>, elements<kind, int32_t>,                    \
-            elements<kind, int64_t>, elements<kind, uint8_t>, elements<kind, uint8_t>              \
+        hki_reduce_elements<kind<float>>, hki_reduce_elements<kind<double>>,                       \
+            hki_reduce_elements<kind<int32_t>>, hki_reduce_elements<kind<int64_t>>,                \
+            hki_reduce_elements<kind<uint8_t>>, hki_reduce_elements<kind<uint8_t>>                 \
     }
 /* Words of uint8 are of another type than their results. */
 #define EXTREMUM_WORDS(kind, is_max)                                                               \
     {                                                                                              \
-        words<kind<float>>, words<kind<double>>, words<kind<int32_t>>, words<kind<int64_t>>,       \
-            words<extremum_of<int32_t, uint8_t, is_max>>,                                          \
-            words<extremum_of<int32_t, uint8_t, is_max>>                                           \
+        hki_reduce_words<kind<float>>, hki_reduce_words<kind<double>>,                             \
+            hki_reduce_words<kind<int32_t>>, hki_reduce_words<kind<int64_t>>,                      \
+            hki_reduce_words<extremum_of<int32_t, uint8_t, is_max>>,                               \
+            hki_reduce_words<extremum_of<int32_t, uint8_t, is_max>>                                \
     }
 #define ARG_WORDS(is_max)                                                                          \
     {                                                                                              \
-        words<arg_words<float, is_max>>, words<arg_words<double, is_max>>,                         \
-            words<arg_words<int32_t, is_max>>, words<arg_words<int64_t, is_max>>,                  \
-            words<arg_words<uint8_t, is_max>>, words<arg_words<uint8_t, is_max>>                   \
+        hki_reduce_words<arg_words<float, is_max>>, hki_reduce_words<arg_words<double, is_max>>,   \
+            hki_reduce_words<arg_words<int32_t, is_max>>,                                          \
+            hki_reduce_words<arg_words<int64_t, is_max>>,                                          \
+            hki_reduce_words<arg_words<uint8_t, is_max>>,                                          \
+            hki_reduce_words<arg_words<uint8_t, is_max>>                                           \
     }
 
 const hki_cuda_reduce_launches hki_cuda_reduce_max = {
@@ -185,16 +178,20 @@ const hki_cuda_reduce_launches hki_cuda_reduce_max = {
 const hki_cuda_reduce_launches hki_cuda_reduce_min = {
     ELEMENTS(min_of), EXTREMUM_WORDS(min_of, false), {4, 8, 4, 8, 4, 4}};
 const hki_cuda_reduce_launches hki_cuda_reduce_offset = {
-    {elements<offset_of, float>, elements<offset_of, double>, nullptr, nullptr, nullptr, nullptr},
-    {words<offset_of<float>>, words<offset_of<double>>, nullptr, nullptr, nullptr, nullptr},
+    {hki_reduce_elements<offset_of<float>>, hki_reduce_elements<offset_of<double>>, nullptr,
+     nullptr, nullptr, nullptr},
+    {hki_reduce_words<offset_of<float>>, hki_reduce_words<offset_of<double>>, nullptr, nullptr,
+     nullptr, nullptr},
     {4, 8, 0, 0, 0, 0}};
 const hki_cuda_reduce_launches hki_cuda_reduce_argmax = {
     ELEMENTS(argmax_of), ARG_WORDS(true), {16, 16, 16, 16, 16, 16}};
 const hki_cuda_reduce_launches hki_cuda_reduce_argmin = {
     ELEMENTS(argmin_of), ARG_WORDS(false), {16, 16, 16, 16, 16, 16}};
 const hki_cuda_reduce_launches hki_cuda_reduce_ties = {
-    {elements<ties_of, float>, elements<ties_of, double>, nullptr, nullptr, nullptr, nullptr},
-    {words<ties_words>, words<ties_words>, nullptr, nullptr, nullptr, nullptr},
+    {hki_reduce_elements<ties_of<float>>, hki_reduce_elements<ties_of<double>>, nullptr, nullptr,
+     nullptr, nullptr},
+    {hki_reduce_words<ties_words>, hki_reduce_words<ties_words>, nullptr, nullptr, nullptr,
+     nullptr},
     {8, 8, 0, 0, 0, 0}};
 
 /* ---- sharing a gradient ------------------------------------------------------------------------------------------ */

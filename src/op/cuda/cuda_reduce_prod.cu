@@ -1,18 +1,11 @@
 /* Products, and what gradients of them need. */
 #include "op/cuda/cuda_reduce.cuh"
 
-template <class Element, class Word, class Result> struct product_of {
-    static constexpr bool has_reference = false;
-    using element = Element;
-    using word = Word;
-    using result = Result;
+template <class Element, class Word, class Result>
+struct product_of : hki_gathered<Element, Word, Result> {
     HKI_DEVICE Word none()
     {
         return 1;
-    }
-    HKI_DEVICE Word of(Element x, int64_t, Element)
-    {
-        return (Word)x;
     }
     HKI_DEVICE Word join(Word a, Word b)
     {
@@ -29,59 +22,44 @@ HKI_DEVICE hki_cuda_factors hki_other_lane(hki_cuda_factors value, int distance)
     return {hki_other_lane(value.others, distance), hki_other_lane(value.zeros, distance)};
 }
 
-struct factors_join {
-    static constexpr bool has_reference = false;
-    using word = hki_cuda_factors;
-    using result = hki_cuda_factors;
-    HKI_DEVICE word none()
+template <class Element>
+struct factors_join : hki_gathered<Element, hki_cuda_factors, hki_cuda_factors> {
+    HKI_DEVICE hki_cuda_factors none()
     {
         return {1, 0};
     }
-    HKI_DEVICE word join(word a, word b)
+    HKI_DEVICE hki_cuda_factors join(hki_cuda_factors a, hki_cuda_factors b)
     {
         return {a.others * b.others, a.zeros + b.zeros};
     }
-    HKI_DEVICE word make(word gathered, bool, double)
+    HKI_DEVICE hki_cuda_factors make(hki_cuda_factors gathered, bool, double)
     {
         return gathered;
     }
 };
-template <class Element> struct factors_of : factors_join {
-    using element = Element;
-    HKI_DEVICE word of(Element x, int64_t, Element)
+template <class Element> struct factors_of : factors_join<Element> {
+    HKI_DEVICE hki_cuda_factors of(Element x, int64_t, Element)
     {
         return {x == 0 ? 1.0 : (double)x, x == 0};
     }
 };
-struct factors_words : factors_join {
-    using element = hki_cuda_factors;
-    HKI_DEVICE word of(element x, int64_t, element)
-    {
-        return x;
-    }
-};
-
-template <class Kind> static void elements(hki_cuda_stream *stream, const hki_cuda_reduce *call)
-{
-    launch_reduce<Kind, HKI_CUDA_PACK_BYTES / (int)sizeof(typename Kind::element)>(stream, call);
-}
-template <class Kind> static void words(hki_cuda_stream *stream, const hki_cuda_reduce *call)
-{
-    launch_reduce<Kind, 1>(stream, call);
-}
 
 /* By hk_dtype: float32, float64, int32, int64, uint8, bool. */
-#define INTEGERS(type)  elements<product_of<type, uint64_t, uint64_t>>
-#define INTEGER_WORDS() words<product_of<uint64_t, uint64_t, uint64_t>>
+#define INTEGERS(type)  hki_reduce_elements<product_of<type, uint64_t, uint64_t>>
+#define INTEGER_WORDS() hki_reduce_words<product_of<uint64_t, uint64_t, uint64_t>>
 const hki_cuda_reduce_launches hki_cuda_reduce_prod = {
-    {elements<product_of<float, double, float>>, elements<product_of<double, double, double>>,
-     INTEGERS(int32_t), INTEGERS(int64_t), INTEGERS(uint8_t), INTEGERS(uint8_t)},
-    {words<product_of<double, double, float>>, words<product_of<double, double, double>>,
-     INTEGER_WORDS(), INTEGER_WORDS(), INTEGER_WORDS(), INTEGER_WORDS()},
+    {hki_reduce_elements<product_of<float, double, float>>,
+     hki_reduce_elements<product_of<double, double, double>>, INTEGERS(int32_t), INTEGERS(int64_t),
+     INTEGERS(uint8_t), INTEGERS(uint8_t)},
+    {hki_reduce_words<product_of<double, double, float>>,
+     hki_reduce_words<product_of<double, double, double>>, INTEGER_WORDS(), INTEGER_WORDS(),
+     INTEGER_WORDS(), INTEGER_WORDS()},
     {8, 8, 8, 8, 8, 8}};
 const hki_cuda_reduce_launches hki_cuda_reduce_factors = {
-    {elements<factors_of<float>>, elements<factors_of<double>>, nullptr, nullptr, nullptr, nullptr},
-    {words<factors_words>, words<factors_words>, nullptr, nullptr, nullptr, nullptr},
+    {hki_reduce_elements<factors_of<float>>, hki_reduce_elements<factors_of<double>>, nullptr,
+     nullptr, nullptr, nullptr},
+    {hki_reduce_words<factors_join<hki_cuda_factors>>,
+     hki_reduce_words<factors_join<hki_cuda_factors>>, nullptr, nullptr, nullptr, nullptr},
     {16, 16, 0, 0, 0, 0}};
 
 /* ---- the gradient: as in op/operators/reduce_backward.c */

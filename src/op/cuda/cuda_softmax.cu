@@ -185,7 +185,7 @@ HKI_DEVICE int64_t checked_size(const void *labels, hk_dtype dtype, int64_t row,
     if (*label >= 0 && *label < classes)
         return classes;
     if (reports)
-        hki_report_label(fault, row, *label);
+        hki_cuda_report_value(fault, row, *label);
     *has_reported = true;
     return 0;
 }

@@ -2,12 +2,8 @@
 #include "op/cuda/cuda_elementwise.cuh"
 #include "op/cuda/cuda_reduce.cuh"
 
-/* Words are those of sums, added up alike. */
-template <class Element, class Word, class Result> struct added {
-    static constexpr bool has_reference = false;
-    using element = Element;
-    using word = Word;
-    using result = Result;
+template <class Element, class Word, class Result>
+struct added : hki_gathered<Element, Word, Result> {
     HKI_DEVICE Word none()
     {
         return 0;
@@ -31,13 +27,6 @@ template <class Element> struct norm_of : root_of<Element, Element> {
         return (double)x * (double)x;
     }
 };
-template <class Result> struct norm_words : root_of<double, Result> {
-    HKI_DEVICE double of(double x, int64_t, double)
-    {
-        return x;
-    }
-};
-
 /* ---- counts, and what they say; divisor: of how many */
 struct say_count {
     using result = int64_t;
@@ -73,42 +62,29 @@ template <class Say, class Element> struct count_of : said_of<Say, Element> {
         return x != 0;
     }
 };
-template <class Say> struct count_words : said_of<Say, int64_t> {
-    HKI_DEVICE int64_t of(int64_t x, int64_t, int64_t)
-    {
-        return x;
-    }
-};
-
-/* ---- launches */
-template <class Kind> static void elements(hki_cuda_stream *stream, const hki_cuda_reduce *call)
-{
-    launch_reduce<Kind, HKI_CUDA_PACK_BYTES / (int)sizeof(typename Kind::element)>(stream, call);
-}
-template <class Kind> static void words(hki_cuda_stream *stream, const hki_cuda_reduce *call)
-{
-    launch_reduce<Kind, 1>(stream, call);
-}
-
 /* By hk_dtype: float32, float64, int32, int64, uint8, bool. */
 const hki_cuda_reduce_launches hki_cuda_reduce_norm = {
-    {elements<norm_of<float>>, elements<norm_of<double>>, nullptr, nullptr, nullptr, nullptr},
-    {words<norm_words<float>>, words<norm_words<double>>, nullptr, nullptr, nullptr, nullptr},
+    {hki_reduce_elements<norm_of<float>>, hki_reduce_elements<norm_of<double>>, nullptr, nullptr,
+     nullptr, nullptr},
+    {hki_reduce_words<root_of<double, float>>, hki_reduce_words<root_of<double, double>>, nullptr,
+     nullptr, nullptr, nullptr},
     {8, 8, 0, 0, 0, 0}};
 
 #define COUNTS(name, say)                                                                          \
     const hki_cuda_reduce_launches hki_cuda_reduce_##name = {                                      \
-        {elements<count_of<say, float>>, elements<count_of<say, double>>,                          \
-         elements<count_of<say, int32_t>>, elements<count_of<say, int64_t>>,                       \
-         elements<count_of<say, uint8_t>>, elements<count_of<say, uint8_t>>},                      \
-        {words<count_words<say>>, words<count_words<say>>, words<count_words<say>>,                \
-         words<count_words<say>>, words<count_words<say>>, words<count_words<say>>},               \
+        {hki_reduce_elements<count_of<say, float>>, hki_reduce_elements<count_of<say, double>>,    \
+         hki_reduce_elements<count_of<say, int32_t>>, hki_reduce_elements<count_of<say, int64_t>>, \
+         hki_reduce_elements<count_of<say, uint8_t>>,                                              \
+         hki_reduce_elements<count_of<say, uint8_t>>},                                             \
+        {hki_reduce_words<said_of<say, int64_t>>, hki_reduce_words<said_of<say, int64_t>>,         \
+         hki_reduce_words<said_of<say, int64_t>>, hki_reduce_words<said_of<say, int64_t>>,         \
+         hki_reduce_words<said_of<say, int64_t>>, hki_reduce_words<said_of<say, int64_t>>},        \
         {8, 8, 8, 8, 8, 8}};
 COUNTS(count, say_count)
 COUNTS(any, say_any)
 COUNTS(all, say_all)
 
-/* ---- the gradient of a norm: a x / b of dy, x and the norm, and 0 where that is */
+/* ---- the gradient of a norm, and 0 where that is 0 */
 template <class Element> struct norm_gradient {
     static constexpr int inputs = 3;
     static constexpr bool is_checked = false;
