@@ -21,6 +21,9 @@ HOCKET_WORLD_TIMEOUT=300 run leave 20
 says "rank 0: device lost: rank 1 has ended"
 says "rank 2: device lost: rank 1 has ended"
 HOCKET_WORLD_TIMEOUT=300 run die 20
+gone_within 5
+WORLD_STEP=17 run fail 20
+[ "$(grep -c "rank [012]: out of range: " <<< "$text")" = 3 ] || wrong "fail: three ranks should have the record"
 HOCKET_WORLD_TIMEOUT=300 run error 20
 text=$(find /dev/shm -newer begin -user "$(id -u)" \( -name 'vader*' -o -name 'mpich*' \))
 [ -z "$text" ] || wrong "shared memory is left"

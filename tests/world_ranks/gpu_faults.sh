@@ -19,5 +19,6 @@ HOCKET_WORLD_TIMEOUT=300 run leave 20
 says "rank 0: device lost: rank 1 has ended"
 says "rank 2: device lost: rank 1 has ended"
 HOCKET_WORLD_TIMEOUT=300 run die 20
+gone_within 5
 HOCKET_WORLD_TIMEOUT=300 run amid_dies 20
 exit $failed
