@@ -1,5 +1,6 @@
-# MPI, in plug-ins that the library opens where a launcher has started it: libhocket_mpi_NAME.so, one for each MPI that is
-# installed. The library itself needs none, neither to build nor to run.
+# MPI, in plug-ins that the library opens where a launcher has started it: libhocket_mpi_NAME.so, one for each binary interface
+# whose compiler is installed: Open MPI's, MPICH's, and the standard's (MPI 5.0, chapter 20), which new versions of both have. The
+# library itself needs none, neither to build nor to run.
 #
 # Cache variables: HOCKET_MPI, HOCKET_MPICC_<name>
 
@@ -7,8 +8,9 @@ set(HOCKET_MPI AUTO CACHE STRING "Build the plug-ins for MPI: ON, OFF, or AUTO: 
 set_property(CACHE HOCKET_MPI PROPERTY STRINGS AUTO ON OFF)
 
 set(HOCKET_MPI_NAMES "")
-foreach(name openmpi mpich)
-  find_program(HOCKET_MPICC_${name} mpicc.${name} DOC "The compiler of ${name}")
+foreach(name openmpi mpich abi)
+  find_program(HOCKET_MPICC_${name} NAMES mpicc.${name} mpicc_${name} HINTS "${PROJECT_SOURCE_DIR}/build/pypi/bin"
+               DOC "The compiler of ${name}")
   mark_as_advanced(HOCKET_MPICC_${name})
   if(HOCKET_MPI STREQUAL "OFF" OR NOT HOCKET_MPICC_${name})
     continue()
@@ -24,17 +26,27 @@ foreach(name openmpi mpich)
   set(includes ${shown})
   list(FILTER includes INCLUDE REGEX "^-I")
   list(TRANSFORM includes REPLACE "^-I" "")
+  set(defines ${shown})
+  list(FILTER defines INCLUDE REGEX "^-D")
   set(links ${shown})
   list(FILTER links INCLUDE REGEX "^-[lL]")
   add_library(hocket_mpi_${name} MODULE "${PROJECT_SOURCE_DIR}/src/world/mpi/mpi_plugin.c")
-  target_compile_definitions(hocket_mpi_${name} PRIVATE "HKI_MPI_NAME=\"${name}\"")
+  target_compile_definitions(hocket_mpi_${name} PRIVATE "HKI_MPI_NAME=\"${name}\"" ${defines})
   target_include_directories(hocket_mpi_${name} PRIVATE src)
   target_include_directories(hocket_mpi_${name} SYSTEM PRIVATE ${includes})
   target_link_libraries(hocket_mpi_${name} PRIVATE hocket_flags ${links})
   set_target_properties(hocket_mpi_${name} PROPERTIES C_VISIBILITY_PRESET hidden)
+  if(name STREQUAL "abi") # Python's packages bring it, in the folder lib of their environment, where no loader looks
+    set(folders ${shown})
+    list(FILTER folders INCLUDE REGEX "^-L")
+    list(TRANSFORM folders REPLACE "^-L" "")
+    find_library(HOCKET_MPILIB_${name} NAMES libmpi_abi.so.1 libmpi_abi.so.0 HINTS ${folders} DOC "The library of ${name}")
+    mark_as_advanced(HOCKET_MPILIB_${name})
+    set_target_properties(hocket_mpi_${name} PROPERTIES BUILD_RPATH "${folders}" INSTALL_RPATH "\$ORIGIN/../../..;${folders}")
+  endif()
   list(APPEND HOCKET_MPI_NAMES ${name})
 endforeach()
 if(HOCKET_MPI STREQUAL "ON" AND NOT HOCKET_MPI_NAMES)
-  message(FATAL_ERROR "HOCKET_MPI is ON, but there is neither mpicc.openmpi nor mpicc.mpich")
+  message(FATAL_ERROR "HOCKET_MPI is ON, but there is no mpicc.openmpi, mpicc.mpich or mpicc_abi")
 endif()
 message(STATUS "Plug-ins for MPI: ${HOCKET_MPI_NAMES}")

