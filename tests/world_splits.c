@@ -210,6 +210,43 @@ static double state_elements(const hk_optimizer *self)
     return sum;
 }
 
+/* Whole states are the plain optimiser's, and written into other optimisers they stay what they are: over these ranks and devices,
+ * and over the devices of each rank alone. */
+static void check_states(hk_optimizer *plain, hk_optimizer *sharded, hk_array **params, int n)
+{
+    HK_SCOPE;
+    hk_array *fresh[COUNT * DEVICES];
+    make_params(n, fresh);
+    hk_optimizer *again[] = {hk_optimizer_create_sharded("adam", params, n, COUNT, all, NULL),
+                             hk_optimizer_create_sharded("adam", fresh, n, COUNT, NULL, NULL)};
+    for (int i = 0; i < COUNT; i++) {
+        hk_array *whole = hk_optimizer_gather(sharded, i), *own = hk_optimizer_gather(plain, i);
+        CHECK_EQ_I64(hk_dim(whole, 0), 2);
+        CHECK_EQ_I64(hk_ndim(whole), hk_ndim(params[i * n]) + 1);
+        /* On one device sums have the plain optimiser's order. */
+        CHECK(difference(whole, own) <= (n == 1 || (size & (size - 1)) == 0 ? 0 : 1e-5));
+        CHECK(hk_item(hk_max(hk_abs(whole), NULL), NULL) > 0);
+        for (int j = 0; j < 2; j++) {
+            hk_optimizer_scatter(again[j], i, whole);
+            CHECK(difference(hk_optimizer_gather(again[j], i), whole) == 0);
+        }
+        hk_array *wrong = hk_zeros(hk_shape(2, 7), HK_F32, devices[0]);
+        hk_optimizer_scatter(again[1], i, wrong);
+        const hk_status *status = hk_wait(hk_optimizer_gather(again[1], i));
+        CHECK_EQ_I64(hk_status_code(status), HK_INVALID_ARGUMENT);
+        CHECK(strstr(hk_status_message(status), "float32(2,7), but must be float32(2,"));
+        hk_optimizer_scatter(again[1], i, whole);
+        CHECK(difference(hk_optimizer_gather(again[1], i), whole) == 0);
+    }
+    clear_failures();
+    CHECK_EQ_I64(hk_status_code(hk_wait(hk_optimizer_gather(sharded, COUNT))), HK_OUT_OF_RANGE);
+    hk_optimizer_scatter(sharded, -1, params[0]);
+    CHECK_EQ_I64(hk_status_code(hk_wait_all()), HK_OUT_OF_RANGE);
+    clear_failures();
+    for (int j = 0; j < 2; j++)
+        hk_optimizer_release(again[j]);
+}
+
 static void check_sharded(int n)
 {
     HK_SCOPE;
@@ -239,6 +276,7 @@ static void check_sharded(int n)
     }
     const double total = 40 + 1 + 1003 + 4096;
     CHECK(state_elements(sharded) <= 2 * (total / size + 16 * n));
+    check_states(optimizers[0], sharded, params, n);
     for (int d = 0; d < n; d++)
         hk_optimizer_release(optimizers[d]);
     hk_optimizer_release(sharded);
@@ -265,6 +303,8 @@ static void test_large(void)
     CHECK(hk_item(hk_max(hk_abs(hk_subtract(x[0], x[1])), NULL), NULL) == 0);
     CHECK(state_elements(sharded) <= SIZE / size + 16 &&
           state_elements(sharded) >= SIZE / size - 16 * size);
+    hk_array *whole = hk_optimizer_gather(sharded, 0), *own = hk_optimizer_gather(plain, 0);
+    CHECK(hk_item(hk_max(hk_abs(hk_subtract(whole, own)), NULL), NULL) == 0);
     hk_optimizer_release(plain);
     hk_optimizer_release(sharded);
 }

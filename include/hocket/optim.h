@@ -73,6 +73,14 @@ HK_API hk_array *hk_optimizer_get_parameter(const hk_optimizer *optimizer, int i
 HK_API int hk_optimizer_array_count(const hk_optimizer *optimizer);
 HK_API hk_array *hk_optimizer_array(const hk_optimizer *optimizer, int index, char *name,
                                     size_t bytes);
+/* The state of parameter `index` of the list that the optimiser was made for: (slots, shape...), of the scope, on the device of the parameter.
+ * Where the state is sharded (hk_optimizer_create_sharded) it is put together from all devices and ranks: all ranks of the group call
+ * this, for the same parameters in the same order. So a file with whole states fits any number of devices and ranks, and an
+ * optimiser that is not sharded. Does not wait; failed where there is no such parameter, or where a part has failed. */
+HK_API hk_array *hk_optimizer_gather(const hk_optimizer *optimizer, int index);
+/* The other way: what this process keeps of that state is overwritten from the whole one, on any device. No rank is asked. A state
+ * of another shape or dtype fails it. */
+HK_API void hk_optimizer_scatter(hk_optimizer *optimizer, int index, hk_array *state);
 HK_API hk_optimizer *hk_optimizer_retain(hk_optimizer *optimizer);
 /* NULL is ignored. */
 HK_API void hk_optimizer_release(hk_optimizer *optimizer);
@@ -163,6 +171,11 @@ HK_API void hk_optimizer_step_at(hk_source at, hk_optimizer *optimizer);
 #define hk_optimizer_step(...) hk_optimizer_step_at(HK_SOURCE, __VA_ARGS__)
 HK_API void hk_optimizer_set_lr_at(hk_source at, hk_optimizer *optimizer, double lr);
 #define hk_optimizer_set_lr(...) hk_optimizer_set_lr_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_optimizer_gather_at(hk_source at, const hk_optimizer *optimizer, int index);
+#define hk_optimizer_gather(...) hk_optimizer_gather_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_optimizer_scatter_at(hk_source at, hk_optimizer *optimizer, int index,
+                                    hk_array *state);
+#define hk_optimizer_scatter(...) hk_optimizer_scatter_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_clip_grad_norm_at(hk_source at, hk_array *const *params, int count,
                                       double norm);
 #define hk_clip_grad_norm(...) hk_clip_grad_norm_at(HK_SOURCE, __VA_ARGS__)

@@ -108,7 +108,8 @@ HK_API const hk_status *hk_pipeline_run(const hk_pipeline_options *options, hk_a
  * of other parts than the device's own stay its own; so what clips them before a step clips each device's. Parameters are the bytes that hk_group_all_reduce and n optimisers give, but
  * where n > 1 and the number of ranks is no power of two, which adds up in another order.
  *
- * Parameters of the optimiser (hk_optimizer_get_parameter), and arrays to be saved, are the parts of this process. A step cannot
+ * Parameters of the optimiser (hk_optimizer_get_parameter) and its arrays are the parts of this process; hk_optimizer_gather has whole
+ * states, to be saved, and hk_optimizer_scatter takes them, on any number of devices and ranks. A step cannot
  * be captured. Errors as of hk_optimizer_create; what differs between ranks fails the step. */
 HK_API hk_optimizer *hk_optimizer_create_sharded(const char *method, hk_array *const *params, int n,
                                                  int count, hk_group *group,

@@ -213,6 +213,16 @@ class optimizer : public counted<hk_optimizer, hk_optimizer_retain, hk_optimizer
         return all;
     }
 
+    /* The whole state of a parameter, and the other way: see hk_optimizer_gather. */
+    array gather(int index, hk_source at = here()) const noexcept
+    {
+        return array::take(hk_optimizer_gather_at(at, get(), index));
+    }
+    void scatter(int index, const array &state, hk_source at = here()) const noexcept
+    {
+        hk_optimizer_scatter_at(at, get(), index, state.get());
+    }
+
   private:
     explicit optimizer(hk_optimizer *made) noexcept : counted(made) {}
     static hk_optimizer *create(const char *method, const arrays &params,

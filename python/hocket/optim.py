@@ -1,6 +1,7 @@
 """Updates of parameters from their gradients."""
 
 from . import _core
+from ._creation import asarray
 from .nn._module import Module as _Module
 
 __all__ = [
@@ -85,6 +86,11 @@ class EarlyStop:
         return stop
 
 
+def _check_names(kept, loaded):
+    if set(kept) != set(loaded):
+        raise KeyError(f"what is loaded has {', '.join(loaded) or 'nothing'}, and the optimizer {', '.join(kept) or 'nothing'}")
+
+
 class Optimizer:
     """What updates parameters: Arrays with attached gradients, or those of a Module.
 
@@ -138,8 +144,7 @@ class Optimizer:
     def load(self, arrays):
         """Goes on from what was saved: a dict like that of state()."""
         state = self.state()
-        if state.keys() != arrays.keys():
-            raise KeyError(f"what is loaded has {', '.join(arrays) or 'nothing'}, and the optimizer {', '.join(state) or 'nothing'}")
+        _check_names(state, arrays)
         for name, array in state.items():
             array[...] = arrays[name]
 
@@ -180,6 +185,7 @@ class _Stateful(Optimizer):
     def __init__(self, params, lr, batch=1, weight_decay=0.0, momentum=0.0, beta1=0.0, beta2=0.0, rho=0.0, epsilon=0.0,
                  nesterov=False, group=None):
         self._optimizer = self._loaded = None
+        self._group = group
         self._options = (batch, weight_decay, momentum, beta1, beta2, rho, epsilon, nesterov, group and group._handle)
         super().__init__(params, lr)
 
@@ -202,18 +208,37 @@ class _Stateful(Optimizer):
         self._optimizer.step()
 
     def state(self):
+        """A dict of what it keeps, to be saved. Where the state is in parts, they are put together: all ranks call this. What is loaded
+        may come from any number of ranks, and from an optimizer without."""
         if self._optimizer is None:
             self._begin()
-        return self._optimizer.arrays()
+        arrays = self._optimizer.arrays()
+        if self._group:
+            arrays = {name: array for name, array in arrays.items() if name.startswith("coefficients.")}
+            arrays.update((f"state.{i}", self._optimizer.gather(i)) for i in range(len(self._params)))
+        return arrays
 
     def load(self, arrays):
         if self._optimizer is None and not self._source.parameters():
             self._loaded = dict(arrays)  # for when the parameters are made
+        elif self._group:
+            self._load_parts(arrays)
         else:
             super().load(arrays)
         for name, array in arrays.items():
             if name.startswith("coefficients."):
                 self.lr = float(array.tolist()[0])
+
+    def _load_parts(self, arrays):
+        if self._optimizer is None:
+            self._begin()
+        own = {name: array for name, array in self._optimizer.arrays().items() if name.startswith("coefficients.")}
+        wanted = list(own) + [f"state.{i}" for i in range(len(self._params))]
+        _check_names(wanted, arrays)
+        for name, array in own.items():
+            array[...] = arrays[name]
+        for i in range(len(self._params)):
+            self._optimizer.scatter(i, asarray(arrays[f"state.{i}"]))
 
 
 class Momentum(_Stateful):

@@ -5,12 +5,16 @@ static PyObject *optimizer_step(PyObject *self, PyObject *unused);
 static PyObject *optimizer_get_lr(PyObject *self, PyObject *unused);
 static PyObject *optimizer_set_lr(PyObject *self, PyObject *lr);
 static PyObject *optimizer_arrays(PyObject *self, PyObject *unused);
+static PyObject *optimizer_gather(PyObject *self, PyObject *index);
+static PyObject *optimizer_scatter(PyObject *self, PyObject *arguments);
 
 static PyMethodDef optimizer_methods[] = {
     {"step", optimizer_step, METH_NOARGS, NULL},
     {"get_lr", optimizer_get_lr, METH_NOARGS, NULL},
     {"set_lr", optimizer_set_lr, METH_O, NULL},
     {"arrays", optimizer_arrays, METH_NOARGS, NULL},
+    {"gather", optimizer_gather, METH_O, NULL},
+    {"scatter", optimizer_scatter, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 PY_COUNTED(optimizer, hk_optimizer, "hocket._core.Optimizer",
@@ -69,6 +73,28 @@ static PyObject *optimizer_set_lr(PyObject *self, PyObject *lr)
     if (value == -1 && PyErr_Occurred())
         return NULL;
     hk_optimizer_set_lr_at(py_source(), optimizer_handle(self), value);
+    Py_RETURN_NONE;
+}
+
+static PyObject *optimizer_gather(PyObject *self, PyObject *index)
+{
+    long at = PyLong_AsLong(index);
+    if (at == -1 && PyErr_Occurred())
+        return NULL;
+    return py_wrap(hk_optimizer_gather_at(py_source(), optimizer_handle(self), (int)at));
+}
+
+/* scatter(index, state) */
+static PyObject *optimizer_scatter(PyObject *self, PyObject *arguments)
+{
+    int index;
+    PyObject *state;
+    if (!PyArg_ParseTuple(arguments, "iO:scatter", &index, &state))
+        return NULL;
+    hk_array *handle = py_array_get(state, "state");
+    if (!handle)
+        return NULL;
+    hk_optimizer_scatter_at(py_source(), optimizer_handle(self), index, handle);
     Py_RETURN_NONE;
 }
 

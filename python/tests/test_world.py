@@ -92,7 +92,26 @@ all.all_reduce([pair[0].grad])
 plain.step()
 parts.step()
 assert (np.asarray(pair[0]) == np.asarray(pair[1])).all()
-assert sum(v.size for k, v in parts.state().items() if k.startswith("state")) <= 2 * (48 / n + 16)
+kept = parts._optimizer.arrays()
+assert sum(v.size for k, v in kept.items() if k.startswith("state")) <= 2 * (48 / n + 16)
+# Whole states, which fit an optimizer without ranks, and one of fewer.
+states = parts.state(), plain.state()
+assert states[0].keys() == states[1].keys()
+for name in states[0]:
+    assert states[0][name].shape == states[1][name].shape and (np.asarray(states[0][name]) == np.asarray(states[1][name])).all(), name
+half = hk.optim.Adam([pair[1]], group=all.split(r))
+half.load(states[0])
+plain.load(states[0])
+for p in pair:
+    p.grad[...] = 0.25
+plain.step()
+half.step()
+assert (np.asarray(pair[0]) == np.asarray(pair[1])).all()
+try:
+    parts.load({"state.0": states[0]["state.0"]})
+    raise SystemExit("coefficients are missing, and nothing is said")
+except KeyError as error:
+    assert "coefficients.0" in str(error), error
 rows = hk.asarray(random.standard_normal((4 * n, 3)).astype(np.float32))
 norm, over = hk.nn.BatchNorm(), hk.nn.BatchNorm(group=all)
 assert np.allclose(np.asarray(norm(rows))[4 * r:4 * r + 4], np.asarray(over(rows[4 * r:4 * r + 4])), atol=1e-5)

@@ -164,12 +164,17 @@ static int device_of(hk_optimizer *self, const hk_array *x)
     return index;
 }
 
+static hk_dims state_shape(const hk_optimizer *self, const hk_array *x)
+{
+    hk_dims shape = {.ndim = x->shape.ndim + 1, .dims = {hki_update_slots(self->method->op)}};
+    memcpy(shape.dims + 1, x->shape.dims, (size_t)x->shape.ndim * sizeof *shape.dims);
+    return shape;
+}
+
 static hk_array *state_create(const hk_optimizer *self, const hk_array *x)
 {
     HK_SCOPE;
-    hk_dims shape = {.ndim = x->shape.ndim + 1, .dims = {hki_update_slots(self->method->op)}};
-    memcpy(shape.dims + 1, x->shape.dims, (size_t)x->shape.ndim * sizeof *shape.dims);
-    return hk_take(hki_zeros(x->storage->device, shape, x->dtype));
+    return hk_take(hki_zeros(x->storage->device, state_shape(self, x), x->dtype));
 }
 
 /* For when there is no memory for one. */
@@ -371,6 +376,94 @@ hk_array *hk_optimizer_array(const hk_optimizer *self, int index, char *name, si
     return is_state ? self->params[own].state : self->coefficients[own];
 }
 
+/* ---- whole states ------------------------------------------------------------------------------------------- */
+
+hk_array *hki_optimizer_get_state(const hk_optimizer *self, int index)
+{
+    return self->params[index].state;
+}
+
+int64_t hki_optimizer_get_slots(const hk_optimizer *self)
+{
+    return hki_update_slots(self->method->op);
+}
+
+/* NULL, or why it is no state of this parameter, counted. */
+static const hk_status *check_state(const hk_optimizer *self, const hk_array *param, int index,
+                                    const hk_array *state)
+{
+    const hk_dims wanted = state_shape(self, param);
+    char its[224], shape[160];
+    if (hki_array_gone(state))
+        return hki_array_gone(state);
+    if (state->failed || (state->dtype == param->dtype && hki_dims_equal(&state->shape, &wanted)))
+        return NULL;
+    hki_array_describe(state, its, sizeof its);
+    hki_dims_describe(&wanted, shape, sizeof shape);
+    return hki_status_create(HK_INVALID_ARGUMENT, NULL,
+                             "the state of parameter %d is %s, but must be %s%s", index, its,
+                             hk_dtype_name(param->dtype), shape);
+}
+
+void hki_optimizer_write_state(hk_optimizer *self, int own, const hk_array *param, int index,
+                               hk_array *state, int64_t begin)
+{
+    HK_SCOPE;
+    hk_array *to = self->params[own].state;
+    const int64_t slots = hki_optimizer_get_slots(self), size = self->params[own].x->size;
+    const hk_status *error = check_state(self, param, index, state);
+    if (error)
+        hki_array_fail_in_place(to, "optimizer_scatter", &state, 1, hk_status_code(error), "%s",
+                                hk_status_message(error));
+    else if (state->failed)
+        (hk_assign)(to, state);
+    else
+        (hk_assign)(
+            (hk_reshape)(to, hk_shape(slots, size)),
+            (hk_slice)((hk_reshape)(state, hk_shape(slots, param->size)), 1, begin, begin + size));
+    hk_status_release(error);
+}
+
+/* NULL, or why there is no parameter `index`, counted. */
+static const hk_status *check_index(const hk_optimizer *self, int index)
+{
+    if (!hk_optimizer_get_method(self)[0])
+        return hk_status_retain(hk_optimizer_status(self));
+    const int count = self->frame.gather ? self->frame.count : self->count;
+    if (index >= 0 && index < count)
+        return NULL;
+    return hki_status_create(HK_OUT_OF_RANGE, NULL,
+                             "index is %d, and there are %d parameters, from 0", index, count);
+}
+
+hk_array *(hk_optimizer_gather)(const hk_optimizer *self, int index)
+{
+    HK_PAUSE;
+    const hk_status *error = check_index(self, index);
+    if (!error && self->frame.gather)
+        return self->frame.gather(self->frame.context, self, index);
+    if (!error)
+        return (hk_copy)(self->params[index].state);
+    hk_array *failed = hki_array_create_failed(
+        NULL, "optimizer_gather", NULL, 0, hk_status_code(error), "%s", hk_status_message(error));
+    hk_status_release(error);
+    return failed;
+}
+
+void(hk_optimizer_scatter)(hk_optimizer *self, int index, hk_array *state)
+{
+    HK_PAUSE;
+    const hk_status *error = check_index(self, index);
+    if (error)
+        hki_array_fail_in_place(NULL, "optimizer_scatter", NULL, 0, hk_status_code(error), "%s",
+                                hk_status_message(error));
+    else if (self->frame.scatter)
+        self->frame.scatter(self->frame.context, self, index, state);
+    else
+        hki_optimizer_write_state(self, index, self->params[index].x, index, state, 0);
+    hk_status_release(error);
+}
+
 HKI_AT(hk_optimizer *, hk_optimizer_create,
        (hk_source at, const char *method, hk_array *const *params, int count,
         const hk_optimizer_options *options),
@@ -378,3 +471,8 @@ HKI_AT(hk_optimizer *, hk_optimizer_create,
 HKI_AT_VOID(hk_optimizer_step, (hk_source at, hk_optimizer *optimizer), (optimizer))
 HKI_AT_VOID(hk_optimizer_set_lr, (hk_source at, hk_optimizer *optimizer, double lr),
             (optimizer, lr))
+HKI_AT(hk_array *, hk_optimizer_gather, (hk_source at, const hk_optimizer *optimizer, int index),
+       (optimizer, index))
+HKI_AT_VOID(hk_optimizer_scatter,
+            (hk_source at, hk_optimizer *optimizer, int index, hk_array *state),
+            (optimizer, index, state))

@@ -9,6 +9,10 @@ typedef struct hki_optimizer_frame {
     void (*begin)(void *context, hk_optimizer *optimizer); /* before updates */
     void (*end)(void *context, hk_optimizer *optimizer);   /* behind them */
     void (*release)(void *context);                        /* with the optimiser */
+    /* hk_optimizer_gather and _scatter, of `count` parameters. NULL: the optimiser's own. */
+    hk_array *(*gather)(void *context, const hk_optimizer *optimizer, int index);
+    void (*scatter)(void *context, hk_optimizer *optimizer, int index, hk_array *state);
+    int count;
     void *context;
 } hki_optimizer_frame;
 
@@ -16,6 +20,13 @@ typedef struct hki_optimizer_frame {
 void hki_optimizer_set_frame(hk_optimizer *self, const hki_optimizer_frame *frame);
 /* From now on parameter `index` is updated by this array in place of its gradient; NULL: by that again. */
 void hki_optimizer_set_grad(hk_optimizer *self, int index, hk_array *grad);
+/* Of its own parameter `index`, borrowed: (slots, shape...). */
+hk_array *hki_optimizer_get_state(const hk_optimizer *self, int index);
+int64_t hki_optimizer_get_slots(const hk_optimizer *self);
+/* The state of its own parameter `own` becomes what the whole state of parameter `index`, which is `param`, has from element `begin` of
+ * each slot on; or fails, where `state` is none of that parameter. */
+void hki_optimizer_write_state(hk_optimizer *self, int own, const hk_array *param, int index,
+                               hk_array *state, int64_t begin);
 /* One that could not be made: its steps fail the parameters. error is taken. */
 hk_optimizer *hki_optimizer_create_failed(hk_array *const *params, int count,
                                           const hk_status *error);

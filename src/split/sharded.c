@@ -265,6 +265,107 @@ static void end(void *context, hk_optimizer *optimizer)
     set_grads(self, optimizer, false);
 }
 
+/* ---- whole states ---------------------------------------------------------------------------------------------------------- */
+
+/* What of parameter `index` rank r has of a bucket; perhaps nothing. */
+static piece part_of(const sharded *self, int d, int64_t bucket, int r, int index)
+{
+    sharded of_rank = *self;
+    of_rank.rank = r;
+    const range its = range_of_rank(&of_rank, d, bucket);
+    const int64_t start = self->starts[index], stop = self->starts[index + 1];
+    const int64_t begin = its.begin > start ? its.begin : start, end = least(its.end, stop);
+    return (piece){index, begin - start, (end > begin ? end : begin) - start};
+}
+
+/* The place among this process's pieces of the one that begins there; see optimizer_of_pieces. */
+static int find_piece(const sharded *self, int d, int64_t bucket, int index)
+{
+    int place = 0;
+    piece part;
+    for (int e = 0; e <= d; e++)
+        for (int64_t other = 0; other < bucket_count(self); other++)
+            for (range left = range_of_rank(self, e, other); next_piece(self, &left, &part);
+                 place++)
+                if (e == d && other == bucket && part.param == index)
+                    return place;
+    return place;
+}
+
+/* This rank's slots of a bucket, with zeros up to `most` elements. */
+static hk_array *own_slots(const sharded *self, const hk_optimizer *optimizer, int d,
+                           int64_t bucket, int index, int64_t most)
+{
+    const piece own = part_of(self, d, bucket, self->rank, index);
+    const int64_t slots = hki_optimizer_get_slots(optimizer), size = own.end - own.begin;
+    hk_array *padding =
+        (hk_zeros)(hk_shape(slots, most - size), self->dtype, hk_array_device(self->params[d]));
+    if (size == 0)
+        return padding;
+    hk_array *state = hki_optimizer_get_state(optimizer, find_piece(self, d, bucket, index));
+    return size < most ? (hk_concat)((hk_array *[]){state, padding}, 2, 1) : state;
+}
+
+/* What a bucket has of the parameter, on all ranks, to where it stands in `whole`: (slots, elements). */
+static void gather_bucket(const sharded *self, const hk_optimizer *optimizer, int d, int64_t bucket,
+                          int index, hk_array *whole)
+{
+    HK_SCOPE;
+    const int64_t slots = hki_optimizer_get_slots(optimizer);
+    int64_t most = 0;
+    for (int r = 0; r < self->ranks; r++) {
+        const piece part = part_of(self, d, bucket, r, index);
+        most = part.end - part.begin > most ? part.end - part.begin : most;
+    }
+    if (most == 0)
+        return;
+    hk_array *parts = own_slots(self, optimizer, d, bucket, index, most);
+    if (self->ranks > 1)
+        parts = (hk_group_all_gather)(self->group, parts);
+    for (int r = 0; r < self->ranks; r++) {
+        const piece part = part_of(self, d, bucket, r, index);
+        if (part.end == part.begin)
+            continue;
+        hk_array *to = (hk_slice)(whole, 1, part.begin, part.end);
+        hk_array *from = (hk_slice)(parts, 0, r * slots, (r + 1) * slots);
+        (hk_assign)(to, (hk_slice)(from, 1, 0, part.end - part.begin));
+    }
+}
+
+static hk_array *gather(void *context, const hk_optimizer *optimizer, int index)
+{
+    const sharded *self = context;
+    hk_array *result, *param = params_of(self, index)[0];
+    hk_dims shape = {.ndim = param->shape.ndim + 1, .dims = {hki_optimizer_get_slots(optimizer)}};
+    memcpy(shape.dims + 1, param->shape.dims, (size_t)param->shape.ndim * sizeof *shape.dims);
+    {
+        HK_SCOPE;
+        hk_array *whole =
+            (hk_zeros)(hk_shape(shape.dims[0], param->size), self->dtype, hk_array_device(param));
+        for (int d = 0; d < self->n; d++)
+            for (int64_t bucket = 0; bucket < bucket_count(self); bucket++)
+                gather_bucket(self, optimizer, d, bucket, index, whole);
+        result = hk_take((hk_reshape)(whole, shape));
+    }
+    return hki_scope_add(result);
+}
+
+static void scatter(void *context, hk_optimizer *optimizer, int index, hk_array *state)
+{
+    const sharded *self = context;
+    int place = 0;
+    piece part;
+    for (int d = 0; d < self->n; d++)
+        for (int64_t bucket = 0; bucket < bucket_count(self); bucket++)
+            for (range left = range_of_rank(self, d, bucket); next_piece(self, &left, &part);
+                 place++)
+                if (part.param == index)
+                    hki_optimizer_write_state(optimizer, place, params_of(self, index)[0], index,
+                                              state, part.begin);
+}
+
+/* ---- making --------------------------------------------------------------------------------------------------------------- */
+
 static void release(void *context)
 {
     sharded *self = context;
@@ -276,8 +377,6 @@ static void release(void *context)
     free(self->starts);
     free(self);
 }
-
-/* ---- making --------------------------------------------------------------------------------------------------------------- */
 
 /* NULL, or what is wrong with parameter i on device d, counted. */
 static const hk_status *check_param(hk_array *const *params, int n, int i, int d)
@@ -392,7 +491,13 @@ hk_optimizer *(hk_optimizer_create_sharded)(const char *method, hk_array *const 
     if (!error) {
         hk_optimizer *optimizer = optimizer_of_pieces(self, method, options);
         if (hk_ok(hk_optimizer_status(optimizer))) {
-            hki_optimizer_set_frame(optimizer, &(hki_optimizer_frame){begin, end, release, self});
+            hki_optimizer_set_frame(optimizer, &(hki_optimizer_frame){.begin = begin,
+                                                                      .end = end,
+                                                                      .release = release,
+                                                                      .gather = gather,
+                                                                      .scatter = scatter,
+                                                                      .count = count,
+                                                                      .context = self});
             return optimizer;
         }
         error = hk_status_retain(hk_optimizer_status(optimizer));

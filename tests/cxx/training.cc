@@ -72,6 +72,8 @@ static void test_updates()
     same.set_lr(0.01);
     CHECK(adam.lr() == 0.01);
     CHECK(std::fabs(w[0].item()) < 0.05 && std::fabs(w[1].item()) < 0.05);
+    adam.scatter(0, hk::full({2, 2}, 7));
+    CHECK(hk::sum(adam.gather(0)).item() == 28);
 #if __cplusplus > 201703L
     loss().backward();
     hk::sgd({w}, {.lr = 0.5});
