@@ -233,14 +233,20 @@ HKI_DOUBLE_OF_LIBRARY(atan)
 /* Of floats too; not the same bits on GPUs. */
 HKI_OF_LIBRARY_2(pow, powf, pow)
 
-/* x to the power of a number that all elements share: compilers make a loop for each of the cases. */
-#define HKI_POWER_OF_NUMBER(T, suffix)                                                             \
+/* x to the power of a number that all elements share: compilers make a loop for each of the cases, but not of one case more. The
+ * root as pow gives it: no -0, and infinity of -infinity. */
+#define HKI_POWER_OF_NUMBER(T, suffix, root)                                                       \
     HKI_EVERYWHERE T hki_pow_number_##suffix(T x, T s)                                             \
     {                                                                                              \
-        return s == 1 ? x : s == 2 ? x * x : s == 3 ? x * x * x : hki_pow_##suffix(x, s);          \
+        return s == 1        ? x                                                                   \
+               : s == 2      ? x * x                                                               \
+               : s == 3      ? x * x * x                                                           \
+               : s == -1     ? 1 / x                                                               \
+               : s == (T)0.5 ? root(x == -(T)INFINITY ? (T)INFINITY : x + 0)                       \
+                             : hki_pow_##suffix(x, s);                                             \
     }
-HKI_POWER_OF_NUMBER(float, f32)
-HKI_POWER_OF_NUMBER(double, f64)
+HKI_POWER_OF_NUMBER(float, f32, sqrtf)
+HKI_POWER_OF_NUMBER(double, f64, sqrt)
 
 /* Exact, and sqrt rounded correctly: the same bits everywhere. */
 HKI_OF_LIBRARY_1(sqrt, sqrtf, sqrt)

@@ -294,6 +294,31 @@ static void check_limits(void)
     CHECK(hki_exp_f64(0) == 1 && hki_exp_f64(-0.0) == 1 && hki_cosh_f64(0) == 1);
 }
 
+/* Powers that have loops of their own: what pow gives of special values, too. */
+static long double power_of_test;
+static float float_power(float x)
+{
+    return hki_pow_number_f32(x, (float)power_of_test);
+}
+static double double_power(double x)
+{
+    return hki_pow_number_f64(x, (double)power_of_test);
+}
+static long double powerl(long double x)
+{
+    return powl(x, power_of_test);
+}
+static void check_powers(void)
+{
+    static const function power = {"pow", float_power, double_power, powerl, 1.5, 1.5};
+    static const double powers[] = {1, 2, -1, 0.5};
+    for (size_t i = 0; i < sizeof powers / sizeof powers[0]; i++) {
+        power_of_test = powers[i];
+        check_floats(&power);
+        check_doubles(&power);
+    }
+}
+
 int main(void)
 {
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
@@ -301,5 +326,6 @@ int main(void)
         check_doubles(&functions[i]);
     }
     check_limits();
+    check_powers();
     return check_result();
 }
