@@ -3,7 +3,8 @@
  *     bench_gpu [--repeat N] [--short] [--json]
  *
  * issue     additions one after another, of so few elements that nothing but launching counts: nanoseconds a call until all
- *           are issued, and until all are done; issued as calls, and as replays of a captured step
+ *           are issued, and until all are done; issued as calls, and as replays of a captured step. And of those that are all
+ *           issued before the first of them can begin: from then on until all are done
  * idle      what a replay takes longer than its calls: of a step of products, replayed often, against one replay of as many,
  *           bound to other arrays each time; microseconds a step, in which the GPU has nothing to do
  * kernel    calls of one operator on large arrays, one behind the other: microseconds a call, with the bytes that it has to
@@ -72,8 +73,11 @@ static void take_turns(const bench *self, measure_fn const *measures, void *what
 
 /* ---- issue ------------------------------------------------------------------------------------------------- */
 
+enum { ISSUES = 6, SIZE = 1024 };
+
 typedef struct additions {
     hk_array *x, *one;
+    hk_array *held_by; /* square, on a CPU device */
     hk_graph *graph;
 } additions;
 
@@ -126,22 +130,57 @@ static double replays_done(const bench *self, void *what)
     return issue(self, what, true, true);
 }
 
+/* Of calls that all wait for a product of a CPU device, which ends later than they are issued. */
+static double launched(const bench *self, const additions *what, bool replays)
+{
+    HK_SCOPE;
+    const int rounds = self->rounds / 4 + 1;
+    hk_array *product = hk_matmul(what->held_by, what->held_by);
+    hk_assign(what->x, hk_index(product, 0, 0));
+    for (int i = 0; i < rounds; i++) {
+        if (replays)
+            hk_replay(what->graph, NULL, 0);
+        else
+            add_often(self, what);
+    }
+    hk_wait(product);
+    double begin = bench_seconds();
+    hk_wait_all();
+    return (bench_seconds() - begin) * 1e9 / rounds / self->calls;
+}
+
+static double calls_launched(const bench *self, void *what)
+{
+    return launched(self, what, false);
+}
+
+static double replays_launched(const bench *self, void *what)
+{
+    return launched(self, what, true);
+}
+
 static void bench_issue(const bench *self)
 {
-    static const measure_fn measures[] = {calls_issued, calls_done, replays_issued, replays_done};
-    static const char *const names[] = {"issue: a call, until issued", "issue: a call, until done",
-                                        "issue: a call of a replay, until issued",
-                                        "issue: a call of a replay, until done"};
-    static double values[4][MAX_REPEAT];
+    static const measure_fn measures[ISSUES] = {calls_issued, calls_done,     replays_issued,
+                                                replays_done, calls_launched, replays_launched};
+    static const char *const names[ISSUES] = {
+        "issue: a call, until issued",
+        "issue: a call, until done",
+        "issue: a call of a replay, until issued",
+        "issue: a call of a replay, until done",
+        "issue: a call that was held back, until done",
+        "issue: a call of a replay that was held back, until done"};
+    static double values[ISSUES][MAX_REPEAT];
     HK_SCOPE;
-    additions what = {.x = hk_zeros(hk_shape(1024), HK_F32, self->devices[0]),
-                      .one = hk_ones(hk_shape(1024), HK_F32, self->devices[0])};
+    additions what = {.x = hk_zeros(hk_shape(SIZE), HK_F32, self->devices[0]),
+                      .one = hk_ones(hk_shape(SIZE), HK_F32, self->devices[0]),
+                      .held_by = hk_ones(hk_shape(SIZE, SIZE), HK_F32, hk_device_default())};
     hk_capture_begin(NULL, 0);
     add_often(self, &what);
     what.graph = hk_capture_end(NULL);
     hk_status_print(hk_graph_status(what.graph), stderr);
-    take_turns(self, measures, &what, 4, values);
-    for (int i = 0; i < 4; i++)
+    take_turns(self, measures, &what, ISSUES, values);
+    for (int i = 0; i < ISSUES; i++)
         print_figure(self, names[i], "ns", values[i]);
     hk_graph_release(what.graph);
 }
