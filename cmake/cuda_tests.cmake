@@ -58,6 +58,7 @@ hocket_cuda_test(random_programs "" HOCKET_CUDA=0 ${seeds})
 hocket_cuda_test(random_programs .parts HOCKET_CUDA=0/2 ${seeds})
 hocket_cuda_test(same_training "" HOCKET_CUDA=0 EMULATED ${training})
 if(NOT HOCKET_SANITIZE)
+  hocket_cuda_test(second_gradients "" HOCKET_CUDA=0 ARGUMENTS -d cuda:0)
   # What kernels compute was seen above: here is another device or order for each operator of some.
   hocket_cuda_test(conformance .parts HOCKET_CUDA=0/2 EMULATED 1/4)
   hocket_cuda_test(conformance .serial HOCKET_CUDA=0 HOCKET_ENGINE=serial EMULATED 2/4)
