@@ -254,6 +254,7 @@ typedef struct kernel {
     hk_dims shapes[MAX_OPERANDS]; /* of operands that are there; rows of labels are never */
     void (*call)(hk_array *const *operands);
     double bytes, operations; /* that it moves; that it does */
+    int64_t places;           /* the second operand is of whole numbers below that; 0: of floats */
     hk_array *operands[MAX_OPERANDS];
 } kernel;
 
@@ -292,6 +293,26 @@ static void call_convolution(hk_array *const *x)
     hk_conv2d(x[0], x[1], NULL, &(hk_conv2d_options){.padding = {1, 1}});
 }
 
+static void call_layer_norm(hk_array *const *x)
+{
+    hk_layer_norm(x[0], x[1], x[2], NULL);
+}
+
+static void call_cumulative_sum(hk_array *const *x)
+{
+    hk_cumulative_sum(x[0], 1);
+}
+
+static void call_sort(hk_array *const *x)
+{
+    hk_sort(x[0], 1, false);
+}
+
+static void call_gather(hk_array *const *x)
+{
+    hk_index_select(x[0], x[1], 0);
+}
+
 static double time_kernel(const bench *self, void *what)
 {
     const kernel *its = what;
@@ -312,7 +333,10 @@ static void bench_kernel(const bench *self, kernel *its)
     HK_SCOPE;
     for (int i = 0; i < MAX_OPERANDS; i++)
         if (its->shapes[i].ndim > 0)
-            its->operands[i] = hk_random_normal(its->shapes[i], HK_F32, self->devices[0]);
+            its->operands[i] =
+                i == 1 && its->places
+                    ? hk_random_int(0, its->places, its->shapes[i], HK_I64, self->devices[0])
+                    : hk_random_normal(its->shapes[i], HK_F32, self->devices[0]);
     take_turns(self, (const measure_fn[]){time_kernel}, its, 1, values);
     snprintf(name, sizeof name, "kernel: %s", its->name);
     print_work(self, name, values[0], its->bytes, its->operations);
@@ -326,33 +350,53 @@ static void bench_kernels(const bench *self)
     const double elements = (double)all, lines = (double)(rows * 1024),
                  pixels = (double)(images * 64 * width * width), side = (double)(s * 256);
     kernel kernels[] = {
-        {"copy", {hk_shape(all), hk_shape(all)}, call_copy, 8 * elements, 0, {NULL}},
+        {"copy", {hk_shape(all), hk_shape(all)}, call_copy, 8 * elements, 0, 0, {NULL}},
         {"add",
          {hk_shape(all), hk_shape(all), hk_shape(all)},
          call_add,
          12 * elements,
          elements,
+         0,
          {NULL}},
-        {"sum", {hk_shape(all)}, call_sum, 4 * elements, elements, {NULL}},
-        {"softmax", {hk_shape(rows, 1024)}, call_softmax, 8 * lines, 5 * lines, {NULL}},
+        {"sum", {hk_shape(all)}, call_sum, 4 * elements, elements, 0, {NULL}},
+        {"softmax", {hk_shape(rows, 1024)}, call_softmax, 8 * lines, 5 * lines, 0, {NULL}},
         {"batch norm",
          {hk_shape(images, 64, width, width), hk_shape(64), hk_shape(64)},
          call_batch_norm,
          8 * pixels,
          8 * pixels,
+         0,
          {NULL}},
         {"product",
          {hk_shape(s * 256, s * 256), hk_shape(s * 256, s * 256)},
          call_product,
          12 * side * side,
          2 * side * side * side,
+         0,
          {NULL}},
         {"convolution",
          {hk_shape(images, 64, width, width), hk_shape(64, 64, 3, 3)},
          call_convolution,
          8 * pixels,
          2 * 64 * 9 * pixels,
+         0,
          {NULL}},
+        {"layer norm",
+         {hk_shape(rows, 1024), hk_shape(1024), hk_shape(1024)},
+         call_layer_norm,
+         8 * lines,
+         8 * lines,
+         0,
+         {NULL}},
+        {"cumulative sum",
+         {hk_shape(rows, 1024)},
+         call_cumulative_sum,
+         8 * lines,
+         lines,
+         0,
+         {NULL}},
+        {"sort", {hk_shape(rows, 1024)}, call_sort, 8 * lines, 10 * lines, 0, {NULL}},
+        {"gather", {hk_shape(rows, 1024), hk_shape(rows)}, call_gather, 8 * lines, 0, rows, {NULL}},
     };
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
         bench_kernel(self, &kernels[i]);
