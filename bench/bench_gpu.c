@@ -3,7 +3,8 @@
  *     bench_gpu [--repeat N] [--short] [--json]
  *
  * issue     additions one after another, of so few elements that nothing but launching counts: nanoseconds a call until all
- *           are issued, and until all are done; issued as calls, and as replays of a captured step
+ *           are issued, and until all are done; issued as calls, and as replays of a captured step. And of those that are all
+ *           issued before the first of them can begin: from then on until all are done
  * idle      what a replay takes longer than its calls: of a step of products, replayed often, against one replay of as many,
  *           bound to other arrays each time; microseconds a step, in which the GPU has nothing to do
  * kernel    calls of one operator on large arrays, one behind the other: microseconds a call, with the bytes that it has to
@@ -72,8 +73,11 @@ static void take_turns(const bench *self, measure_fn const *measures, void *what
 
 /* ---- issue ------------------------------------------------------------------------------------------------- */
 
+enum { ISSUES = 6, SIZE = 1024 };
+
 typedef struct additions {
     hk_array *x, *one;
+    hk_array *held_by; /* square, on a CPU device */
     hk_graph *graph;
 } additions;
 
@@ -126,22 +130,57 @@ static double replays_done(const bench *self, void *what)
     return issue(self, what, true, true);
 }
 
+/* Of calls that all wait for a product of a CPU device, which ends later than they are issued. */
+static double launched(const bench *self, const additions *what, bool replays)
+{
+    HK_SCOPE;
+    const int rounds = self->rounds / 4 + 1;
+    hk_array *product = hk_matmul(what->held_by, what->held_by);
+    hk_assign(what->x, hk_index(product, 0, 0));
+    for (int i = 0; i < rounds; i++) {
+        if (replays)
+            hk_replay(what->graph, NULL, 0);
+        else
+            add_often(self, what);
+    }
+    hk_wait(product);
+    double begin = bench_seconds();
+    hk_wait_all();
+    return (bench_seconds() - begin) * 1e9 / rounds / self->calls;
+}
+
+static double calls_launched(const bench *self, void *what)
+{
+    return launched(self, what, false);
+}
+
+static double replays_launched(const bench *self, void *what)
+{
+    return launched(self, what, true);
+}
+
 static void bench_issue(const bench *self)
 {
-    static const measure_fn measures[] = {calls_issued, calls_done, replays_issued, replays_done};
-    static const char *const names[] = {"issue: a call, until issued", "issue: a call, until done",
-                                        "issue: a call of a replay, until issued",
-                                        "issue: a call of a replay, until done"};
-    static double values[4][MAX_REPEAT];
+    static const measure_fn measures[ISSUES] = {calls_issued, calls_done,     replays_issued,
+                                                replays_done, calls_launched, replays_launched};
+    static const char *const names[ISSUES] = {
+        "issue: a call, until issued",
+        "issue: a call, until done",
+        "issue: a call of a replay, until issued",
+        "issue: a call of a replay, until done",
+        "issue: a call that was held back, until done",
+        "issue: a call of a replay that was held back, until done"};
+    static double values[ISSUES][MAX_REPEAT];
     HK_SCOPE;
-    additions what = {.x = hk_zeros(hk_shape(1024), HK_F32, self->devices[0]),
-                      .one = hk_ones(hk_shape(1024), HK_F32, self->devices[0])};
+    additions what = {.x = hk_zeros(hk_shape(SIZE), HK_F32, self->devices[0]),
+                      .one = hk_ones(hk_shape(SIZE), HK_F32, self->devices[0]),
+                      .held_by = hk_ones(hk_shape(SIZE, SIZE), HK_F32, hk_device_default())};
     hk_capture_begin(NULL, 0);
     add_often(self, &what);
     what.graph = hk_capture_end(NULL);
     hk_status_print(hk_graph_status(what.graph), stderr);
-    take_turns(self, measures, &what, 4, values);
-    for (int i = 0; i < 4; i++)
+    take_turns(self, measures, &what, ISSUES, values);
+    for (int i = 0; i < ISSUES; i++)
         print_figure(self, names[i], "ns", values[i]);
     hk_graph_release(what.graph);
 }
@@ -215,6 +254,7 @@ typedef struct kernel {
     hk_dims shapes[MAX_OPERANDS]; /* of operands that are there; rows of labels are never */
     void (*call)(hk_array *const *operands);
     double bytes, operations; /* that it moves; that it does */
+    int64_t places;           /* the second operand is of whole numbers below that; 0: of floats */
     hk_array *operands[MAX_OPERANDS];
 } kernel;
 
@@ -253,6 +293,26 @@ static void call_convolution(hk_array *const *x)
     hk_conv2d(x[0], x[1], NULL, &(hk_conv2d_options){.padding = {1, 1}});
 }
 
+static void call_layer_norm(hk_array *const *x)
+{
+    hk_layer_norm(x[0], x[1], x[2], NULL);
+}
+
+static void call_cumulative_sum(hk_array *const *x)
+{
+    hk_cumulative_sum(x[0], 1);
+}
+
+static void call_sort(hk_array *const *x)
+{
+    hk_sort(x[0], 1, false);
+}
+
+static void call_gather(hk_array *const *x)
+{
+    hk_index_select(x[0], x[1], 0);
+}
+
 static double time_kernel(const bench *self, void *what)
 {
     const kernel *its = what;
@@ -273,7 +333,10 @@ static void bench_kernel(const bench *self, kernel *its)
     HK_SCOPE;
     for (int i = 0; i < MAX_OPERANDS; i++)
         if (its->shapes[i].ndim > 0)
-            its->operands[i] = hk_random_normal(its->shapes[i], HK_F32, self->devices[0]);
+            its->operands[i] =
+                i == 1 && its->places
+                    ? hk_random_int(0, its->places, its->shapes[i], HK_I64, self->devices[0])
+                    : hk_random_normal(its->shapes[i], HK_F32, self->devices[0]);
     take_turns(self, (const measure_fn[]){time_kernel}, its, 1, values);
     snprintf(name, sizeof name, "kernel: %s", its->name);
     print_work(self, name, values[0], its->bytes, its->operations);
@@ -287,33 +350,53 @@ static void bench_kernels(const bench *self)
     const double elements = (double)all, lines = (double)(rows * 1024),
                  pixels = (double)(images * 64 * width * width), side = (double)(s * 256);
     kernel kernels[] = {
-        {"copy", {hk_shape(all), hk_shape(all)}, call_copy, 8 * elements, 0, {NULL}},
+        {"copy", {hk_shape(all), hk_shape(all)}, call_copy, 8 * elements, 0, 0, {NULL}},
         {"add",
          {hk_shape(all), hk_shape(all), hk_shape(all)},
          call_add,
          12 * elements,
          elements,
+         0,
          {NULL}},
-        {"sum", {hk_shape(all)}, call_sum, 4 * elements, elements, {NULL}},
-        {"softmax", {hk_shape(rows, 1024)}, call_softmax, 8 * lines, 5 * lines, {NULL}},
+        {"sum", {hk_shape(all)}, call_sum, 4 * elements, elements, 0, {NULL}},
+        {"softmax", {hk_shape(rows, 1024)}, call_softmax, 8 * lines, 5 * lines, 0, {NULL}},
         {"batch norm",
          {hk_shape(images, 64, width, width), hk_shape(64), hk_shape(64)},
          call_batch_norm,
          8 * pixels,
          8 * pixels,
+         0,
          {NULL}},
         {"product",
          {hk_shape(s * 256, s * 256), hk_shape(s * 256, s * 256)},
          call_product,
          12 * side * side,
          2 * side * side * side,
+         0,
          {NULL}},
         {"convolution",
          {hk_shape(images, 64, width, width), hk_shape(64, 64, 3, 3)},
          call_convolution,
          8 * pixels,
          2 * 64 * 9 * pixels,
+         0,
          {NULL}},
+        {"layer norm",
+         {hk_shape(rows, 1024), hk_shape(1024), hk_shape(1024)},
+         call_layer_norm,
+         8 * lines,
+         8 * lines,
+         0,
+         {NULL}},
+        {"cumulative sum",
+         {hk_shape(rows, 1024)},
+         call_cumulative_sum,
+         8 * lines,
+         lines,
+         0,
+         {NULL}},
+        {"sort", {hk_shape(rows, 1024)}, call_sort, 8 * lines, 10 * lines, 0, {NULL}},
+        {"gather", {hk_shape(rows, 1024), hk_shape(rows)}, call_gather, 8 * lines, 0, rows, {NULL}},
     };
     for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
         bench_kernel(self, &kernels[i]);

@@ -99,10 +99,14 @@ def kernels(device, repeat, scale, calls=20):
     x, y, out = make(size), make(size), make(size)
     lines, images, weight = make(rows, 1024), make(4 * scale, 64, width, width), make(64, 64, 3, 3)
     gamma, beta, a, b = make(64), make(64), make(side, side), make(side, side)
+    scale_of, shift_of, places = make(1024), make(1024), torch.randint(0, rows, (rows,), device=device)
     runs = {"copy": lambda: out.copy_(x), "add": lambda: torch.add(x, y, out=out), "sum": x.sum,
             "softmax": lambda: F.softmax(lines, 1),
             "batch norm": lambda: F.batch_norm(images, None, None, gamma, beta, training=True),
-            "product": lambda: a @ b, "convolution": lambda: F.conv2d(images, weight, padding=1)}
+            "product": lambda: a @ b, "convolution": lambda: F.conv2d(images, weight, padding=1),
+            "layer norm": lambda: F.layer_norm(lines, (1024,), scale_of, shift_of),
+            "cumulative sum": lambda: torch.cumsum(lines, 1), "sort": lambda: torch.sort(lines, 1).values,
+            "gather": lambda: torch.index_select(lines, 0, places)}
     times = {}
     with torch.no_grad():
         for name, run in runs.items():

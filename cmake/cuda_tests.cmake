@@ -58,6 +58,7 @@ hocket_cuda_test(random_programs "" HOCKET_CUDA=0 ${seeds})
 hocket_cuda_test(random_programs .parts HOCKET_CUDA=0/2 ${seeds})
 hocket_cuda_test(same_training "" HOCKET_CUDA=0 EMULATED ${training})
 if(NOT HOCKET_SANITIZE)
+  hocket_cuda_test(second_gradients "" HOCKET_CUDA=0 ARGUMENTS -d cuda:0)
   # What kernels compute was seen above: here is another device or order for each operator of some.
   hocket_cuda_test(conformance .parts HOCKET_CUDA=0/2 EMULATED 1/4)
   hocket_cuda_test(conformance .serial HOCKET_CUDA=0 HOCKET_ENGINE=serial EMULATED 2/4)
@@ -100,6 +101,21 @@ if(TARGET hocket_cuda_emulated AND NOT HOCKET_SANITIZE)
   set_property(TEST program.cuda_layers.cuda_emulated.refused APPEND PROPERTY ENVIRONMENT
     "HOCKET_CUDA_PLUGIN=$<TARGET_FILE:hocket_cuda_emulated>" "HOCKET_NEED_GPU=1" "HOCKET_CUDA=0" "HOCKET_EMULATED_CUDA=gpus=1"
     "HOCKET_EMULATED_CUDA_REFUSES=13,cublasLtMatmul,cudnnConvolutionForward,cudnnConvolutionBackwardData,cudnnConvolutionBackwardFilter,cudnnConvolutionBiasActivationForward")
+endif()
+
+# A result of theirs that is wrong is reported with the algorithm that they chose.
+if(TARGET hocket_cuda_emulated AND NOT HOCKET_SANITIZE)
+  foreach(operator_and_method "matmul=cuBLASLt, algorithm 17" "conv2d=cuDNN, .*GEMM [0-9]")
+    string(REGEX MATCH "^[^=]*" operator "${operator_and_method}")
+    string(REPLACE "${operator}=" "" method "${operator_and_method}")
+    hocket_test(program.conformance.cuda_emulated.wrong_${operator} program ${cuda_run}
+                $<TARGET_FILE:program_conformance> ${operator})
+    set_property(TEST program.conformance.cuda_emulated.wrong_${operator} APPEND PROPERTY ENVIRONMENT
+      "HOCKET_CUDA_PLUGIN=$<TARGET_FILE:hocket_cuda_emulated>" "HOCKET_NEED_GPU=1" "HOCKET_CUDA=0"
+      "HOCKET_EMULATED_CUDA=gpus=1" "HOCKET_EMULATED_CUDA_WRONG=cuBLASLt,cuDNN")
+    set_property(TEST program.conformance.cuda_emulated.wrong_${operator} PROPERTY
+      PASS_REGULAR_EXPRESSION "cuda:0: result 0 .0. is [^(]*.tolerance [0-9e-]+ ${method}")
+  endforeach()
 endif()
 
 # A dry run of all that is taken to a machine with a GPU.

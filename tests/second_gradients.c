@@ -2,7 +2,7 @@
  * what the gradient was begun from, along a random direction, against differences of the gradient. Recording the first
  * pass changes no bit of it, and captured steps do the same.
  *
- *   second_gradients [-v] [OPERATOR …]   only these; -v: says what is tested */
+ *   second_gradients [-v] [-d DEVICE] [OPERATOR …]   only these; -v: says what is tested; -d: not on the default device */
 #include "tests/conformance_values.h"
 #include "tests/same_bytes.h"
 
@@ -19,6 +19,7 @@ enum { MAX_POINT = HKI_MAX_INPUTS + HKI_MAX_OUTPUTS };
 static struct {
     int passed, failed;
     bool verbose;
+    hk_device device;
     char where[128];
 } test;
 
@@ -100,7 +101,7 @@ static void add_input(problem *self, int i)
         self->input_member[i] = add_member(self, sample->inputs[i], values, strided);
         return;
     }
-    self->inputs[i] = make_array(values, sample->inputs[i], dtype, hk_device_default(), strided);
+    self->inputs[i] = make_array(values, sample->inputs[i], dtype, test.device, strided);
     free(values);
 }
 
@@ -121,8 +122,8 @@ static void make_point(problem *self, int moved, double step)
         double *values = allocate((size_t)it->size * sizeof *values);
         for (int64_t j = 0; j < it->size; j++)
             values[j] = it->values[j] + (i == moved ? step * it->direction[j] : 0);
-        it->array = make_array(values, it->shape, HK_F64, hk_device_default(), it->strided);
-        it->weights_array = make_array(it->weights, it->shape, HK_F64, hk_device_default(), false);
+        it->array = make_array(values, it->shape, HK_F64, test.device, it->strided);
+        it->weights_array = make_array(it->weights, it->shape, HK_F64, test.device, false);
         hk_attach_grad(it->array, HK_GRAD_TRACK);
         free(values);
     }
@@ -362,6 +363,8 @@ static void test_sample(const hk_op *op, const hki_sample *sample)
 
 static void test_operator(const hk_op *op)
 {
+    if (op->host_only && !hki_device_is_host(test.device.handle))
+        return;
     if (!hki_op_has_gradient(op) || op->internal || op->any_device || !op->samples ||
         (op->dtypes && !(op->dtypes >> HK_F64 & 1)))
         return;
@@ -372,9 +375,12 @@ static void test_operator(const hk_op *op)
 int main(int argc, char **argv)
 {
     int named = 0;
+    test.device = hk_device_default();
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "-v"))
             test.verbose = true;
+        else if (!strcmp(argv[i], "-d") && i + 1 < argc)
+            test.device = hk_device_named(argv[++i]);
         else if (hki_op_find(argv[i]))
             test_operator(hki_op_find(argv[i])), named++;
     }

@@ -676,7 +676,7 @@ HK_API hk_array *hk_cumulative_sum(hk_array *x, int64_t axis);
 
 /* y[i] = product of x[j] for j <= i. Products of all elements up to each along an axis. float32
  * is multiplied in double precision; unsigned integers give uint64, others and bool int64, which
- * wrap around. Not on GPUs yet. */
+ * wrap around. */
 typedef struct hk_cumulative_prod_arguments {
     int64_t axis; /* the axis along which elements are gathered */
 } hk_cumulative_prod_arguments;

@@ -1970,7 +1970,7 @@ inline array cumulative_sum(const array &x, int64_t axis, hk_source at = here())
 
 /* y[i] = product of x[j] for j <= i. Products of all elements up to each along an axis. float32
  * is multiplied in double precision; unsigned integers give uint64, others and bool int64, which
- * wrap around. Not on GPUs yet. */
+ * wrap around. */
 inline array cumulative_prod(const array &x, int64_t axis, hk_source at = here()) noexcept
 {
     return array::take(hk_cumulative_prod_at(at, x.get(), axis));

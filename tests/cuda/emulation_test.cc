@@ -476,6 +476,32 @@ void test_misuse_of_captures()
     CHECK_EQ_I64(cudaStreamEndCapture(blocking, &graph), cudaErrorIllegalState);
 }
 
+/* Kernels and graphs do nothing, and the rest is over at once. */
+void test_still()
+{
+    restart("still=1");
+    hki_cuda_stream stream = {new_stream(), cudaSuccess};
+    cudaEvent_t event;
+    cudaGraph_t graph;
+    cudaGraphExec_t instance;
+    int *a = new_array<int>(10);
+    CHECK_EQ_I64(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), cudaSuccess);
+    CHECK_EQ_I64(cudaMemsetAsync(a, 0, 40, stream.handle), cudaSuccess);
+    HKI_LAUNCH(&stream, 1, 32, fill, a, 5, 10);
+    CHECK_EQ_I64(cudaEventRecord(event, stream.handle), cudaSuccess);
+    CHECK_EQ_I64(cudaEventQuery(event), cudaSuccess);
+    CHECK_EQ_I64(cudaStreamBeginCapture(stream.handle, cudaStreamCaptureModeRelaxed), cudaSuccess);
+    HKI_LAUNCH(&stream, 1, 32, fill, a, 5, 10);
+    CHECK_EQ_I64(cudaStreamEndCapture(stream.handle, &graph), cudaSuccess);
+    CHECK_EQ_I64(cudaGraphInstantiate(&instance, graph, 0), cudaSuccess);
+    CHECK_EQ_I64(cudaGraphLaunch(instance, stream.handle), cudaSuccess);
+    CHECK_EQ_I64(cudaStreamQuery(stream.handle), cudaSuccess);
+    CHECK_EQ_I64(read(a, 10)[9], 0);
+    CHECK_EQ_I64(hki_emulated_get_counts().kernels, 2);
+    CHECK_EQ_I64(cudaGraphExecDestroy(instance), cudaSuccess);
+    CHECK_EQ_I64(cudaGraphDestroy(graph), cudaSuccess);
+}
+
 void test_callbacks_call_nothing()
 {
     restart("");
@@ -530,6 +556,7 @@ int main(void)
     test_numbers_beside_gaps();
     test_graphs();
     test_misuse_of_captures();
+    test_still();
     test_callbacks_call_nothing();
     test_fork();
     return check_result();

@@ -24,10 +24,12 @@ void hki_cuda_call_reduce(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_sum_to(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_argmax(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_prod_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_prod_second(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_norm_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_extremum_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
 
 void hki_cuda_call_softmax(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_softmax_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_cross_entropy(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_cross_entropy_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
 
@@ -39,7 +41,9 @@ void hki_cuda_call_topk(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_unsort(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_searchsorted(const hki_kernel_call *call, hki_cuda_stream *stream);
 
-void hki_cuda_call_cumulative_sum(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_cumulative(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_cumulative_prod_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_cumulative_prod_second(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_mask_places(const hki_kernel_call *call, hki_cuda_stream *stream);
 
 void hki_cuda_state_update(const hki_kernel_call *call, hki_cuda_stream *stream); /* update.def */
@@ -53,6 +57,7 @@ void hki_cuda_call_gru(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_gru_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
 
 void hki_cuda_call_random(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_checked_weights(const hki_kernel_call *call, hki_cuda_stream *stream);
 
 /* HKI_CUDA_ROW_COUNT: it is no row. */
 hki_cuda_row hki_cuda_row_of(hki_op_id id);

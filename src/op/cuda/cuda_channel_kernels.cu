@@ -4,7 +4,8 @@
 
 enum {
     THREADS = 256,
-    PART_MIN = 2048, /* elements of a channel that are worth a block */
+    PART_MIN = 2048,  /* elements of a channel that are worth a block; */
+    VECTORS_MIN = 256, /* vectors that are, since it has LANES channels of them */
     PARTS_MAX = 64,
     BLOCKS = 1024, /* about as many fill a GPU */
     LANES = 32,
@@ -34,7 +35,8 @@ static channel_parts parts_of(const hki_batch_norm_shape *shape, int pack)
     const int64_t inner = shape->inner / pack, elements = shape->samples * shape->inner;
     channel_parts s = {shape->samples, shape->channels, inner, shape->samples * inner, 1, 0,
                        (double)elements, true};
-    const int64_t by_size = (elements + PART_MIN - 1) / PART_MIN;
+    const int64_t least = shape->inner == 1 ? VECTORS_MIN : PART_MIN;
+    const int64_t by_size = (elements + least - 1) / least;
     const int64_t groups = shape->inner == 1 ? (s.channels + LANES - 1) / LANES : s.channels;
     const int64_t by_blocks = groups > 0 ? BLOCKS / groups : 1;
     s.parts = by_size < by_blocks ? by_size : by_blocks;

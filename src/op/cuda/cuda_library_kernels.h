@@ -14,6 +14,7 @@ void hki_cuda_conv2d_backward_weight(const hki_kernel_call *call, hki_cuda_strea
 void hki_cuda_max_pool2d(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_avg_pool2d(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_max_pool2d_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_max_pool2d_pick(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_avg_pool2d_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_batch_norm(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_batch_norm_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
@@ -31,6 +32,7 @@ void hki_cuda_sgd_update(const hki_kernel_call *call, hki_cuda_stream *stream);
     [HKI_OP_ID_conv2d_backward_weight] = hki_cuda_conv2d_backward_weight,                          \
     [HKI_OP_ID_max_pool2d] = hki_cuda_max_pool2d, [HKI_OP_ID_avg_pool2d] = hki_cuda_avg_pool2d,    \
     [HKI_OP_ID_max_pool2d_backward] = hki_cuda_max_pool2d_backward,                                \
+    [HKI_OP_ID_max_pool2d_pick] = hki_cuda_max_pool2d_pick,                                        \
     [HKI_OP_ID_avg_pool2d_backward] = hki_cuda_avg_pool2d_backward,                                \
     [HKI_OP_ID_batch_norm] = hki_cuda_batch_norm,                                                  \
     [HKI_OP_ID_batch_norm_backward] = hki_cuda_batch_norm_backward,                                \

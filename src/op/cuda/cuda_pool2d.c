@@ -26,6 +26,15 @@ void hki_cuda_max_pool2d_backward(const hki_kernel_call *call, hki_cuda_stream *
                                    call->out[0].data);
 }
 
+void hki_cuda_max_pool2d_pick(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    const hki_tensor *x = &call->in[0], *v = &call->in[1];
+    const hki_pool2d_geometry g = hki_pool2d_geometry_of(x->dims[2], x->dims[3], call->options);
+    if (call->out[0].size)
+        hki_cuda_pool_max_pick(stream, x->dtype == HK_F64, &g, planes_of(x), x->data, v->data,
+                               call->out[0].data);
+}
+
 void hki_cuda_avg_pool2d(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
     const hki_tensor *x = &call->in[0];

@@ -12,8 +12,8 @@ template <typename Element, typename Integer> struct pooling {
     I kernel_height, kernel_width, stride_height, stride_width, pad_height, pad_width;
     int64_t count_include_pad; /* not 0: yes. No gap follows it */
     int64_t planes;
-    const T *x, *dy;
-    T *to; /* y or dx */
+    const T *x, *dy; /* dy: or v */
+    T *to;           /* y or dx */
 };
 
 /* The elements [begin, end) of an axis of `size` that window `at` covers. */
@@ -101,6 +101,19 @@ template <typename P> HKI_KERNEL void max_forward(P p)
     }
 }
 
+/* The element of v where x is the largest. */
+template <typename P> HKI_KERNEL void max_pick(P p)
+{
+    typedef typename P::I I;
+    const int64_t size = p.planes * p.out_height * p.out_width;
+    for (int64_t at = HKI_THREAD_INDEX; at < size; at += HKI_THREAD_COUNT) {
+        const I j = (I)at % p.out_width, row = (I)at / p.out_width;
+        const I plane = row / p.out_height * p.in_height * p.in_width;
+        const I best = largest(p, p.x + plane, row % p.out_height, j);
+        p.to[at] = best < 0 ? 0 : p.dy[plane + best];
+    }
+}
+
 template <typename P> HKI_KERNEL void max_backward(P p)
 {
     typedef typename P::I I;
@@ -163,7 +176,7 @@ template <typename P> HKI_KERNEL void average_backward(P p)
 
 /* ---- launches ------------------------------------------------------------------------------------------ */
 
-enum which { MAX, MAX_BACKWARD, AVERAGE, AVERAGE_BACKWARD };
+enum which { MAX, MAX_PICK, MAX_BACKWARD, AVERAGE, AVERAGE_BACKWARD };
 
 template <typename T, typename I>
 static void launch(hki_cuda_stream *stream, which kernel, const hki_pool2d_geometry *g,
@@ -185,13 +198,16 @@ static void launch(hki_cuda_stream *stream, which kernel, const hki_pool2d_geome
                  (const T *)x,
                  (const T *)dy,
                  (T *)to};
-    const bool is_forward = kernel == MAX || kernel == AVERAGE;
+    const bool is_forward = kernel == MAX || kernel == MAX_PICK || kernel == AVERAGE;
     const int64_t size =
         planes * (is_forward ? g->out_height * g->out_width : g->in_height * g->in_width);
     const unsigned grid = hki_cuda_grid(size, THREADS, hki_cuda_stream_multiprocessors(stream));
     switch (kernel) {
     case MAX:
         HKI_LAUNCH(stream, grid, THREADS, max_forward<P>, p);
+        break;
+    case MAX_PICK:
+        HKI_LAUNCH(stream, grid, THREADS, max_pick<P>, p);
         break;
     case MAX_BACKWARD:
         HKI_LAUNCH(stream, grid, THREADS, max_backward<P>, p);
@@ -232,6 +248,12 @@ void hki_cuda_pool_max(hki_cuda_stream *stream, bool f64, const hki_pool2d_geome
                        int64_t planes, const void *x, void *y)
 {
     launch_any(stream, f64, MAX, geometry, planes, x, nullptr, y);
+}
+
+void hki_cuda_pool_max_pick(hki_cuda_stream *stream, bool f64, const hki_pool2d_geometry *geometry,
+                            int64_t planes, const void *x, const void *v, void *y)
+{
+    launch_any(stream, f64, MAX_PICK, geometry, planes, x, v, y);
 }
 
 void hki_cuda_pool_max_backward(hki_cuda_stream *stream, bool f64,

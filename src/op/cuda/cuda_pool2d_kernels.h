@@ -16,6 +16,9 @@ void hki_cuda_pool_max(hki_cuda_stream *stream, bool f64, const hki_pool2d_geome
 void hki_cuda_pool_max_backward(hki_cuda_stream *stream, bool f64,
                                 const hki_pool2d_geometry *geometry, int64_t planes, const void *x,
                                 const void *dy, void *dx);
+/* y: elements of v. */
+void hki_cuda_pool_max_pick(hki_cuda_stream *stream, bool f64, const hki_pool2d_geometry *geometry,
+                            int64_t planes, const void *x, const void *v, void *y);
 void hki_cuda_pool_average(hki_cuda_stream *stream, bool f64, const hki_pool2d_geometry *geometry,
                            int64_t planes, const void *x, void *y);
 void hki_cuda_pool_average_backward(hki_cuda_stream *stream, bool f64,

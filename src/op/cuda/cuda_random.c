@@ -15,6 +15,11 @@ static void set_distribution(hki_cuda_draw *draw, const hki_kernel_call *call)
         draw->distribution = HKI_CUDA_NORMAL;
         draw->a = options->mean;
         draw->b = options->std;
+    } else if (call->op->id == HKI_OP_ID_random_gamma) {
+        const hki_random_gamma_options *options = call->options;
+        draw->distribution = HKI_CUDA_GAMMA;
+        draw->a = options->concentration;
+        draw->b = options->scale;
     } else {
         const hki_random_int_options *options = call->options;
         draw->distribution = HKI_CUDA_INTEGER;

@@ -1,7 +1,7 @@
 #include "op/cuda/cuda_random.h"
 
 #include "op/cuda/cuda_walk.cuh"
-#include "op/kernels/random/random_numbers.h"
+#include "op/kernels/random/random_gamma.h"
 
 /* The elements of one counter. */
 HKI_DEVICE void make(const hki_cuda_draw &draw, const uint32_t words[4], float out[4])
@@ -61,9 +61,36 @@ static void launch(hki_cuda_stream *stream, const hki_cuda_draw *draw, void *out
                static_cast<Element *>(out), size, is_wide);
 }
 
+/* A thread for each element, which tries until it accepts. */
+template <class Element>
+HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
+    gamma_numbers(const hki_cuda_draw draw, Element *out, const int64_t size)
+{
+    constexpr int N = per_counter<Element>;
+    for (int64_t i = HKI_THREAD_INDEX; i < size; i += HKI_THREAD_COUNT) {
+        const hki_gamma_element self = {draw.seed, draw.stream, draw.position + (uint64_t)(i / N),
+                                        (uint64_t)(i % N)};
+        out[i] = (Element)hki_random_gamma(&self, draw.a, draw.b);
+    }
+}
+
+template <class Element>
+static void launch_gamma(hki_cuda_stream *stream, const hki_cuda_draw *draw, void *out,
+                         int64_t size)
+{
+    const unsigned grid =
+        hki_cuda_grid(size, HKI_CUDA_BLOCK, hki_cuda_stream_multiprocessors(stream));
+    HKI_LAUNCH(stream, grid, HKI_CUDA_BLOCK, gamma_numbers<Element>, *draw,
+               static_cast<Element *>(out), size);
+}
+
 void hki_cuda_launch_random(hki_cuda_stream *stream, const hki_cuda_draw *draw, hk_dtype dtype,
                             void *out, int64_t size)
 {
+    if (draw->distribution == HKI_CUDA_GAMMA) {
+        (dtype == HK_F32 ? launch_gamma<float> : launch_gamma<double>)(stream, draw, out, size);
+        return;
+    }
     switch (dtype) {
     case HK_F32:
         launch<float>(stream, draw, out, size);

@@ -13,6 +13,7 @@ extern "C" {
 typedef enum hki_cuda_distribution {
     HKI_CUDA_UNIFORM, /* a: low, b: high */
     HKI_CUDA_NORMAL,  /* a: mean, b: standard deviation */
+    HKI_CUDA_GAMMA,   /* a: concentration, b: scale; of floats */
     HKI_CUDA_INTEGER  /* low, range */
 } hki_cuda_distribution;
 

@@ -394,3 +394,20 @@ void hki_cuda_call_norm_backward(const hki_kernel_call *call, hki_cuda_stream *s
     hki_cuda_each_part(stream, &walk, HKI_CUDA_PACK_BYTES / item,
                        (const int[]){item, item, item, item}, launch_norm, &dtype);
 }
+
+/* All is contiguous: a line's dy is the one of its number. */
+void hki_cuda_call_prod_second(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    const hki_tensor *in = call->in, *x = &in[0];
+    const unsigned mask = hki_reduce_mask_of(call->options, x->ndim);
+    hki_cuda_line_axes kept = {.count = 1}, gone = {.count = 1};
+    for (int i = 0; i < x->ndim; i++) {
+        hki_cuda_line_axes *axes = mask >> i & 1 ? &gone : &kept;
+        axes->count *= x->dims[i];
+        axes->dims[axes->ndim] = x->dims[i];
+        axes->strides[axes->ndim++] = x->strides[i];
+    }
+    if (x->size > 0)
+        hki_cuda_launch_prod_changes(stream, &kept, &gone, x->dtype == HK_F64, x->data, in[2].data,
+                                     in[3].data, call->out[0].data);
+}

@@ -1,6 +1,8 @@
 /* Products, and what gradients of them need. */
 #include "op/cuda/cuda_reduce.cuh"
 
+#include "op/kernels/reduce/prod_gradients.h"
+
 template <class Element, class Word, class Result>
 struct product_of : hki_gathered<Element, Word, Result> {
     HKI_DEVICE Word none()
@@ -87,4 +89,46 @@ void hki_cuda_launch_prod_share(hki_cuda_stream *stream, const hki_cuda_path *pa
         HKI_LAUNCH(stream, grid, HKI_CUDA_BLOCK, prod_share<float>, *path);
     else
         HKI_LAUNCH(stream, grid, HKI_CUDA_BLOCK, prod_share<double>, *path);
+}
+
+/* ---- the gradient's own */
+
+HKI_DEVICE int64_t offset_of(const hki_cuda_line_axes &axes, int64_t index)
+{
+    int64_t offset = 0;
+    for (int64_t axis = axes.ndim - 1; axis >= 0; axis--) {
+        offset += index % axes.dims[axis] * axes.strides[axis];
+        index /= axes.dims[axis];
+    }
+    return offset;
+}
+
+#define X_AT(i)  x[offset_of(*gone, i)]
+#define V_AT(i)  v[offset_of(*gone, i)]
+#define DX_AT(i) dx[offset_of(*gone, i)]
+HKI_PROD_SECOND(HKI_DEVICE, prod_changes_f32, float, hki_cuda_line_axes)
+HKI_PROD_SECOND(HKI_DEVICE, prod_changes_f64, double, hki_cuda_line_axes)
+
+HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
+    prod_changes(const hki_cuda_line_axes kept, const hki_cuda_line_axes gone, const bool is_f64,
+                 const void *x, const void *dy, const void *v, void *dx)
+{
+    for (int64_t line = HKI_THREAD_INDEX; line < kept.count; line += HKI_THREAD_COUNT) {
+        const int64_t at = offset_of(kept, line);
+        if (is_f64)
+            prod_changes_f64(&gone, (const double *)x + at, (const double *)v + at, 0,
+                             ((const double *)dy)[line], (double *)dx + at);
+        else
+            prod_changes_f32(&gone, (const float *)x + at, (const float *)v + at, 0,
+                             ((const float *)dy)[line], (float *)dx + at);
+    }
+}
+
+void hki_cuda_launch_prod_changes(hki_cuda_stream *stream, const hki_cuda_line_axes *kept,
+                                  const hki_cuda_line_axes *gone, bool is_f64, const void *x,
+                                  const void *dy, const void *v, void *dx)
+{
+    const unsigned grid =
+        hki_cuda_grid(kept->count, HKI_CUDA_BLOCK, hki_cuda_stream_multiprocessors(stream));
+    HKI_LAUNCH(stream, grid, HKI_CUDA_BLOCK, prod_changes, *kept, *gone, is_f64, x, dy, v, dx);
 }

@@ -1,6 +1,7 @@
 #include "op/cuda/cuda_scan.h"
 
 #include "op/cuda/cuda_walk.cuh"
+#include "op/kernels/reduce/prod_gradients.h"
 
 enum {
     EACH = 8,                     /* neighbours of a thread */
@@ -17,6 +18,28 @@ size_t hki_cuda_scan_workspace_bytes(const hki_cuda_scan *scan)
     return (size_t)(scan->count * parts_of(scan)) * sizeof(double);
 }
 
+/* What elements are gathered by. */
+template <class Word> struct sums {
+    HKI_DEVICE Word none()
+    {
+        return 0;
+    }
+    HKI_DEVICE Word join(Word a, Word b)
+    {
+        return a + b;
+    }
+};
+template <class Word> struct products {
+    HKI_DEVICE Word none()
+    {
+        return 1;
+    }
+    HKI_DEVICE Word join(Word a, Word b)
+    {
+        return a * b;
+    }
+};
+
 /* Where element `at` of a line is, in the order of the sums. */
 HKI_DEVICE int64_t place_of(const hki_cuda_scan &scan, int64_t line, int64_t at)
 {
@@ -24,62 +47,63 @@ HKI_DEVICE int64_t place_of(const hki_cuda_scan &scan, int64_t line, int64_t at)
     return begin + (scan.is_reverse ? scan.size - 1 - at : at) * scan.inner;
 }
 
-/* *own: the sum of this thread's elements of a part; returns that of the threads before it. All threads come here. */
-template <class Element, class Word>
-HKI_DEVICE Word sum_before(const hki_cuda_scan &scan, const Element *x, int64_t line, int64_t first,
+/* *own: what this thread's elements of a part come to; returns that of the threads before it. All threads come here. */
+template <class Gather, class Element, class Word>
+HKI_DEVICE Word word_before(const hki_cuda_scan &scan, const Element *x, int64_t line, int64_t first,
                            Word room[HKI_CUDA_BLOCK], Word *own)
 {
-    Word sum = 0;
+    Word word = Gather::none();
     for (int j = 0; j < EACH; j++)
         if (first + j < scan.size)
-            sum += (Word)x[place_of(scan, line, first + j)];
-    *own = sum;
+            word = Gather::join(word, (Word)x[place_of(scan, line, first + j)]);
+    *own = word;
     const int thread = (int)threadIdx.x;
     __syncthreads();
-    room[thread] = sum;
+    room[thread] = word;
     for (int step = 1; step < HKI_CUDA_BLOCK; step *= 2) {
         __syncthreads();
-        const Word other = thread >= step ? room[thread - step] : (Word)0;
+        const Word other = thread >= step ? room[thread - step] : Gather::none();
         __syncthreads();
-        room[thread] += other;
+        room[thread] = Gather::join(other, room[thread]);
     }
     __syncthreads();
-    return thread > 0 ? room[thread - 1] : (Word)0;
+    return thread > 0 ? room[thread - 1] : Gather::none();
 }
 
-/* sums[line][part]: of the parts' elements. */
-template <class Element, class Word>
+/* words[line][part]: of the parts' elements. */
+template <class Gather, class Element, class Word>
 HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
-    sum_of_parts(const hki_cuda_scan scan, const Element *x, Word *sums, const int64_t parts)
+    word_of_parts(const hki_cuda_scan scan, const Element *x, Word *words, const int64_t parts)
 {
     HKI_SHARED Word room[HKI_CUDA_BLOCK];
     for (int64_t block = blockIdx.x; block < scan.count * parts; block += gridDim.x) {
         Word own;
         const int64_t first = block % parts * PART + (int64_t)threadIdx.x * EACH;
-        const Word before = sum_before<Element, Word>(scan, x, block / parts, first, room, &own);
+        const Word before =
+            word_before<Gather, Element, Word>(scan, x, block / parts, first, room, &own);
         if (threadIdx.x == HKI_CUDA_BLOCK - 1)
-            sums[block] = before + own;
+            words[block] = Gather::join(before, own);
     }
 }
 
-/* The sums of each line become those of the parts before. */
-template <class Word>
+/* The words of each line become those of the parts before. */
+template <class Gather, class Word>
 HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
-    add_parts(Word *sums, const int64_t count, const int64_t parts)
+    join_parts(Word *words, const int64_t count, const int64_t parts)
 {
     for (int64_t line = HKI_THREAD_INDEX; line < count; line += HKI_THREAD_COUNT) {
-        Word before = 0;
+        Word before = Gather::none();
         for (int64_t part = 0; part < parts; part++) {
-            const Word own = sums[line * parts + part];
-            sums[line * parts + part] = before;
-            before += own;
+            const Word own = words[line * parts + part];
+            words[line * parts + part] = before;
+            before = Gather::join(before, own);
         }
     }
 }
 
-template <class Element, class Word, class Result>
+template <class Gather, class Element, class Word, class Result>
 HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
-    scan_parts(const hki_cuda_scan scan, const Element *x, const Word *sums, const int64_t parts,
+    scan_parts(const hki_cuda_scan scan, const Element *x, const Word *words, const int64_t parts,
                Result *y)
 {
     HKI_SHARED Word room[HKI_CUDA_BLOCK];
@@ -87,55 +111,126 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
         Word own;
         const int64_t line = block / parts,
                       first = block % parts * PART + (int64_t)threadIdx.x * EACH;
-        Word sum = sums[block] + sum_before<Element, Word>(scan, x, line, first, room, &own);
+        Word word =
+            Gather::join(words[block], word_before<Gather, Element, Word>(scan, x, line, first,
+                                                                          room, &own));
         for (int j = 0; j < EACH; j++) {
             if (first + j >= scan.size)
                 break;
             const int64_t at = place_of(scan, line, first + j);
-            sum += (Word)x[at];
-            y[at] = (Result)sum;
+            word = Gather::join(word, (Word)x[at]);
+            y[at] = (Result)word;
         }
     }
 }
 
-template <class Element, class Word, class Result>
-static void launch(hki_cuda_stream *stream, const hki_cuda_scan *scan, const void *given,
-                   void *made, void *workspace)
+template <class Gather, class Element, class Word, class Result>
+static void launch_by(hki_cuda_stream *stream, const hki_cuda_scan *scan, const Element *x,
+                      Result *y, Word *words)
 {
-    const Element *x = static_cast<const Element *>(given);
-    Result *y = static_cast<Result *>(made);
-    Word *sums = static_cast<Word *>(workspace);
     const int64_t parts = parts_of(scan);
     const int multiprocessors = hki_cuda_stream_multiprocessors(stream);
     const unsigned grid = hki_cuda_grid(scan->count * parts, 1, multiprocessors);
-    HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_BLOCK, (sum_of_parts<Element, Word>), *scan, x, sums,
-                        parts);
+    HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_BLOCK, (word_of_parts<Gather, Element, Word>), *scan,
+                        x, words, parts);
     HKI_LAUNCH(stream, hki_cuda_grid(scan->count, HKI_CUDA_BLOCK, multiprocessors), HKI_CUDA_BLOCK,
-               add_parts<Word>, sums, scan->count, parts);
-    HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_BLOCK, (scan_parts<Element, Word, Result>), *scan, x,
-                        sums, parts, y);
+               (join_parts<Gather, Word>), words, scan->count, parts);
+    HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_BLOCK, (scan_parts<Gather, Element, Word, Result>),
+                        *scan, x, words, parts, y);
 }
 
-void hki_cuda_launch_scan(hki_cuda_stream *stream, const hki_cuda_scan *scan, hk_dtype dtype,
-                          const void *x, void *y, void *workspace)
+template <class Element, class Word, class Result>
+static void launch(hki_cuda_stream *stream, const hki_cuda_scan *scan, bool is_product,
+                   const void *given, void *made, void *workspace)
+{
+    const Element *x = static_cast<const Element *>(given);
+    Result *y = static_cast<Result *>(made);
+    Word *words = static_cast<Word *>(workspace);
+    if (is_product)
+        launch_by<products<Word>>(stream, scan, x, y, words);
+    else
+        launch_by<sums<Word>>(stream, scan, x, y, words);
+}
+
+void hki_cuda_launch_scan(hki_cuda_stream *stream, const hki_cuda_scan *scan, bool is_product,
+                          hk_dtype dtype, const void *x, void *y, void *workspace)
 {
     switch (dtype) {
     case HK_F32:
-        launch<float, double, float>(stream, scan, x, y, workspace);
+        launch<float, double, float>(stream, scan, is_product, x, y, workspace);
         break;
     case HK_F64:
-        launch<double, double, double>(stream, scan, x, y, workspace);
+        launch<double, double, double>(stream, scan, is_product, x, y, workspace);
         break;
-    case HK_I32: /* as far as int64 goes; the bits are those of a sum that wraps around */
-        launch<int32_t, uint64_t, uint64_t>(stream, scan, x, y, workspace);
+    case HK_I32: /* as far as int64 goes; the bits are those of what wraps around */
+        launch<int32_t, uint64_t, uint64_t>(stream, scan, is_product, x, y, workspace);
         break;
     case HK_I64:
-        launch<int64_t, uint64_t, uint64_t>(stream, scan, x, y, workspace);
+        launch<int64_t, uint64_t, uint64_t>(stream, scan, is_product, x, y, workspace);
         break;
     default: /* uint8 and bool; others are refused at the call */
-        launch<uint8_t, uint64_t, uint64_t>(stream, scan, x, y, workspace);
+        launch<uint8_t, uint64_t, uint64_t>(stream, scan, is_product, x, y, workspace);
         break;
     }
+}
+
+/* ---- gradients of products: a thread for each line */
+
+HKI_CUMULATIVE_PROD_BACKWARD(HKI_DEVICE, prod_backward_f32, float, double)
+HKI_CUMULATIVE_PROD_BACKWARD(HKI_DEVICE, prod_backward_f64, double, double)
+HKI_CUMULATIVE_PROD_SECOND(HKI_DEVICE, prod_second_f32, float, double)
+HKI_CUMULATIVE_PROD_SECOND(HKI_DEVICE, prod_second_f64, double, double)
+
+HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
+    prod_backward(const hki_cuda_scan scan, const bool is_f64, const void *x, const void *y,
+                  const void *dy, void *dx)
+{
+    for (int64_t line = HKI_THREAD_INDEX; line < scan.count; line += HKI_THREAD_COUNT) {
+        const int64_t at = place_of(scan, line, 0);
+        if (is_f64)
+            prod_backward_f64((const double *)x + at, (const double *)y + at,
+                              (const double *)dy + at, (double *)dx + at, scan.size, scan.inner);
+        else
+            prod_backward_f32((const float *)x + at, (const float *)y + at, (const float *)dy + at,
+                              (float *)dx + at, scan.size, scan.inner);
+    }
+}
+
+HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
+    prod_second(const hki_cuda_scan scan, const bool is_f64, const void *x, const void *y,
+                const void *dy, const void *v, void *dx, void *ddy)
+{
+    for (int64_t line = HKI_THREAD_INDEX; line < scan.count; line += HKI_THREAD_COUNT) {
+        const int64_t at = place_of(scan, line, 0);
+        if (is_f64)
+            prod_second_f64((const double *)x + at, (const double *)y + at, (const double *)dy + at,
+                            (const double *)v + at, (double *)dx + at, (double *)ddy + at,
+                            scan.size, scan.inner);
+        else
+            prod_second_f32((const float *)x + at, (const float *)y + at, (const float *)dy + at,
+                            (const float *)v + at, (float *)dx + at, (float *)ddy + at, scan.size,
+                            scan.inner);
+    }
+}
+
+static unsigned grid_of_lines(hki_cuda_stream *stream, const hki_cuda_scan *scan)
+{
+    return hki_cuda_grid(scan->count, HKI_CUDA_BLOCK, hki_cuda_stream_multiprocessors(stream));
+}
+
+void hki_cuda_launch_prod_backward(hki_cuda_stream *stream, const hki_cuda_scan *scan, bool is_f64,
+                                   const void *x, const void *y, const void *dy, void *dx)
+{
+    HKI_LAUNCH(stream, grid_of_lines(stream, scan), HKI_CUDA_BLOCK, prod_backward, *scan, is_f64, x,
+               y, dy, dx);
+}
+
+void hki_cuda_launch_prod_second(hki_cuda_stream *stream, const hki_cuda_scan *scan, bool is_f64,
+                                 const void *x, const void *y, const void *dy, const void *v,
+                                 void *dx, void *ddy)
+{
+    HKI_LAUNCH(stream, grid_of_lines(stream, scan), HKI_CUDA_BLOCK, prod_second, *scan, is_f64, x,
+               y, dy, v, dx, ddy);
 }
 
 /* ---- places of a mask */
@@ -160,4 +255,49 @@ void hki_cuda_launch_places_of_mask(hki_cuda_stream *stream, const void *mask,
         hki_cuda_grid(size, HKI_CUDA_BLOCK, hki_cuda_stream_multiprocessors(stream));
     HKI_LAUNCH(stream, grid, HKI_CUDA_BLOCK, put_places, static_cast<const uint8_t *>(mask),
                numbers, size, count, places, fault);
+}
+
+/* ---- weights that may be chosen by */
+
+/* positive[0]: how many there are, which nobody else counts yet. */
+HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
+    check_weights(const double *weights, const double *sums, const int64_t size, double *out,
+                  unsigned long long *positive, hki_cuda_fault *fault)
+{
+    unsigned long long own = 0;
+    for (int64_t i = HKI_THREAD_INDEX; i < size; i += HKI_THREAD_COUNT) {
+        const double weight = weights[i];
+        if (!(weight >= 0) || sums[i] - sums[i] != 0)
+            hki_cuda_report_value(fault, i, __double_as_longlong(weight));
+        out[i] = weight;
+        own += weight > 0;
+    }
+    if (own)
+        atomicAdd(positive, own);
+}
+
+HKI_KERNEL void HKI_BOUNDS(1)
+    check_positive(const unsigned long long *positive, const int64_t least, hki_cuda_fault *fault)
+{
+    if ((int64_t)positive[0] < least)
+        hki_cuda_report_value(fault, HKI_CUDA_LAST_ROW, (int64_t)positive[0]);
+}
+
+HKI_KERNEL void HKI_BOUNDS(1) begin_count(unsigned long long *positive)
+{
+    positive[0] = 0;
+}
+
+void hki_cuda_launch_checked_weights(hki_cuda_stream *stream, const double *weights,
+                                     const double *sums, int64_t size, int64_t least, double *out,
+                                     void *counter, hki_cuda_fault *fault)
+{
+    unsigned long long *positive = static_cast<unsigned long long *>(counter);
+    const unsigned grid =
+        hki_cuda_grid(size, HKI_CUDA_BLOCK, hki_cuda_stream_multiprocessors(stream));
+    HKI_LAUNCH(stream, 1, 1, begin_count, positive);
+    if (size > 0)
+        HKI_LAUNCH(stream, grid, HKI_CUDA_BLOCK, check_weights, weights, sums, size, out, positive,
+                   fault);
+    HKI_LAUNCH(stream, 1, 1, check_positive, positive, least, fault);
 }

@@ -20,6 +20,15 @@ void hki_cuda_call_softmax(const hki_kernel_call *call, hki_cuda_stream *stream)
                                 call->out[0].data, count, x->dims[axis], inner);
 }
 
+void hki_cuda_call_softmax_backward(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    const hki_tensor *y = &call->in[0];
+    if (y->size > 0)
+        hki_cuda_launch_softmax_gradient(stream, y->dtype, y->data, call->in[1].data,
+                                         call->out[0].data, y->size / y->dims[y->ndim - 1],
+                                         y->dims[y->ndim - 1]);
+}
+
 static void describe(const hki_cuda_fault *fault, int64_t classes, char *text, size_t bytes)
 {
     snprintf(text, bytes,

@@ -174,6 +174,100 @@ void hki_cuda_launch_softmax(hki_cuda_stream *stream, hk_dtype dtype, bool log_o
         launch_softmax<double>(stream, log_of, x, y, count, size, inner);
 }
 
+/* ---- its gradient --------------------------------------------------------------------------------------------- */
+
+template <class Element>
+HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE)
+    softmax_gradient(const Element *y, const Element *dy, Element *dx, const int64_t count,
+                     const int64_t size, const hki_cuda_tile tile)
+{
+    HKI_SHARED double sum_room[HKI_CUDA_TILE];
+    const hki_lane at = hki_lane_of(tile.lanes, tile.by_rows);
+    for (int64_t block = blockIdx.x; block < tile.tiles; block += gridDim.x) {
+        const int64_t i = block * at.columns + at.column;
+        const int64_t own_size = i < count ? size : 0, begin = i < count ? i * size : 0;
+        double sum = 0;
+        for (int64_t j = at.lane; j < own_size; j += at.lanes)
+            sum += (double)y[begin + j] * (double)dy[begin + j];
+        sum = hki_join_lanes<hki_added>(at, sum, sum_room);
+        for (int64_t j = at.lane; j < own_size; j += at.lanes)
+            dx[begin + j] = y[begin + j] * (dy[begin + j] - (Element)sum);
+    }
+}
+
+template <class Element, int PACKS>
+HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE)
+    held_softmax_gradient(const bool is_wide, const Element *y, const Element *dy, Element *dx,
+                          const int64_t count, const int64_t size, const hki_cuda_tile tile)
+{
+    HKI_SHARED double sum_room[HKI_CUDA_TILE];
+    const hki_lane at = hki_lane_of(tile.lanes, false);
+    for (int64_t block = blockIdx.x; block < tile.tiles; block += gridDim.x) {
+        const int64_t i = block * at.columns + at.column;
+        const int64_t own_size = i < count ? size : 0, begin = i < count ? i * size : 0;
+        held_line<Element, PACKS> held, given;
+        held.load(at, y + begin, own_size, is_wide);
+        given.load(at, dy + begin, own_size, is_wide);
+        double sum = 0;
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+        for (int k = 0; k < PACKS; k++)
+            for (int j = 0; j < held.N; j++)
+                if (held.first(at, k) + j < own_size)
+                    sum += (double)held.packs[k].at[j] * (double)given.packs[k].at[j];
+        const Element share = (Element)hki_join_lanes<hki_added>(at, sum, sum_room);
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+        for (int k = 0; k < PACKS; k++)
+            for (int j = 0; j < held.N; j++)
+                held.packs[k].at[j] *= given.packs[k].at[j] - share;
+        held.store(at, dx + begin, own_size, is_wide);
+    }
+}
+
+/* Lines that are longer than a few packs a lane would take more registers than there are: two arrays are held. */
+template <class Element>
+static void launch_softmax_gradient(hki_cuda_stream *stream, const Element *y, const Element *dy,
+                                    Element *dx, int64_t count, int64_t size)
+{
+    const hki_cuda_held held = hki_cuda_held_of(count, size, (int)sizeof(Element));
+    const unsigned held_grid =
+        hki_cuda_grid(held.tile.tiles, 1, hki_cuda_stream_multiprocessors(stream));
+    const bool is_wide =
+        is_aligned(y) && is_aligned(dy) && is_aligned(dx) && is_wide_line<Element>(size);
+    if (held.packs == 1) {
+        HKI_LAUNCH_TOGETHER(stream, held_grid, HKI_CUDA_TILE, (held_softmax_gradient<Element, 1>),
+                            is_wide, y, dy, dx, count, size, held.tile);
+    } else if (held.packs == 2) {
+        HKI_LAUNCH_TOGETHER(stream, held_grid, HKI_CUDA_TILE, (held_softmax_gradient<Element, 2>),
+                            is_wide, y, dy, dx, count, size, held.tile);
+    } else if (held.packs == 4) {
+        HKI_LAUNCH_TOGETHER(stream, held_grid, HKI_CUDA_TILE, (held_softmax_gradient<Element, 4>),
+                            is_wide, y, dy, dx, count, size, held.tile);
+    } else {
+        const hki_cuda_tile tile = hki_cuda_line_tile(count, size, false);
+        const unsigned grid =
+            hki_cuda_grid(tile.tiles, 1, hki_cuda_stream_multiprocessors(stream));
+        HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_TILE, softmax_gradient<Element>, y, dy, dx,
+                            count, size, tile);
+    }
+}
+
+void hki_cuda_launch_softmax_gradient(hki_cuda_stream *stream, hk_dtype dtype, const void *y,
+                                      const void *dy, void *dx, int64_t count, int64_t size)
+{
+    if (dtype == HK_F32)
+        launch_softmax_gradient<float>(stream, static_cast<const float *>(y),
+                                       static_cast<const float *>(dy), static_cast<float *>(dx),
+                                       count, size);
+    else
+        launch_softmax_gradient<double>(stream, static_cast<const double *>(y),
+                                        static_cast<const double *>(dy), static_cast<double *>(dx),
+                                        count, size);
+}
+
 /* ---- cross entropy --------------------------------------------------------------------------------------------- */
 
 /* The row's label, and how many of its logits count: none where that is no class, which `reports` says to report. */

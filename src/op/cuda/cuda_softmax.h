@@ -16,6 +16,10 @@ extern "C" {
 void hki_cuda_launch_softmax(hki_cuda_stream *stream, hk_dtype dtype, bool log_of, const void *x,
                              void *y, int64_t count, int64_t size, int64_t inner);
 
+/* Of `count` contiguous lines: dx = y (dy - sum(y dy)), with y softmax's result. */
+void hki_cuda_launch_softmax_gradient(hki_cuda_stream *stream, hk_dtype dtype, const void *y,
+                                      const void *dy, void *dx, int64_t count, int64_t size);
+
 /* rows x classes logits, a label for each row; rows and classes at least 1. A label that is no class is reported: the
  * index is that of the row. dy NULL: y becomes the losses of the rows, else their gradients. */
 void hki_cuda_launch_cross_entropy(hki_cuda_stream *stream, hk_dtype dtype, const void *x,

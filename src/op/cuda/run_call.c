@@ -64,6 +64,8 @@ bool hki_cuda_may_report(const hki_kernel_call *call)
     };
     if (kernel == hki_cuda_call_take || kernel == hki_cuda_call_scatter)
         return call->in[1].size > 0;
+    if (kernel == hki_cuda_call_checked_weights)
+        return true;
     return call->in[0].size > 0 &&
            is_one_of(kernel, reporting, sizeof reporting / sizeof *reporting);
 }

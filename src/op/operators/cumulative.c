@@ -1,6 +1,7 @@
 /* Cumulative sums and products along an axis. */
 #include "base/half.h"
 #include "base/integer.h"
+#include "op/kernels/reduce/prod_gradients.h"
 #include "op/operators/line.h"
 
 #define CUMULATIVE_ARGUMENTS(F, op)                                                                \
@@ -179,38 +180,10 @@ static void prod_grad(hki_grad_call *call)
                                conjugate(call->output), call->dy, call->options);
 }
 
-/* dx_i is the sum over j >= i of dy_j y_j / x_i. From the first 0 on all y are 0: only its own gradient has terms behind it,
- * whose factors are multiplied anew; what comes later has none. A: what gathers T. */
-#define PROD_BACKWARD(name, T, A)                                                                  \
-    static void prod_backward_##name(const void *xs, const void *ys, const void *dys, void *dxs,   \
-                                     int64_t size, int64_t step)                                   \
-    {                                                                                              \
-        const T *x = xs, *y = ys, *dy = dys;                                                       \
-        T *dx = dxs;                                                                               \
-        int64_t zero = 0;                                                                          \
-        while (zero < size && x[zero * step] != 0)                                                 \
-            zero++;                                                                                \
-        for (int64_t j = zero + 1; j < size; j++)                                                  \
-            dx[j * step] = 0;                                                                      \
-        if (zero < size) {                                                                         \
-            A others = zero > 0 ? (A)y[(zero - 1) * step] : 1, sum = 0;                            \
-            for (int64_t j = zero; j < size; j++) {                                                \
-                others *= j > zero ? (A)x[j * step] : 1;                                           \
-                sum += (A)dy[j * step] * others;                                                   \
-            }                                                                                      \
-            dx[zero * step] = (T)sum;                                                              \
-        }                                                                                          \
-        A sum = 0;                                                                                 \
-        for (int64_t j = zero - 1; j >= 0; j--) {                                                  \
-            sum += (A)dy[j * step] * (A)y[j * step];                                               \
-            dx[j * step] = (T)(sum / (A)x[j * step]);                                              \
-        }                                                                                          \
-    }
-
-PROD_BACKWARD(f32, float, double)
-PROD_BACKWARD(f64, double, double)
-PROD_BACKWARD(c64, float _Complex, double _Complex)
-PROD_BACKWARD(c128, double _Complex, double _Complex)
+HKI_CUMULATIVE_PROD_BACKWARD(static, prod_backward_f32, float, double)
+HKI_CUMULATIVE_PROD_BACKWARD(static, prod_backward_f64, double, double)
+HKI_CUMULATIVE_PROD_BACKWARD(static, prod_backward_c64, float _Complex, double _Complex)
+HKI_CUMULATIVE_PROD_BACKWARD(static, prod_backward_c128, double _Complex, double _Complex)
 
 typedef void (*prod_backward_fn)(const void *x, const void *y, const void *dy, void *dx,
                                  int64_t size, int64_t step);
@@ -245,39 +218,14 @@ static void backward_kernel(const hki_kernel_call *call, int64_t piece, int64_t 
     }
 }
 
-/* With Y the products before each and R the sums of dy_j and the product of what is behind it up to j, dx is Y R. Along v these
- * change by dY, which with each one's own factor is what y changes by, the gradient by dy, and by dR. */
-#define PROD_SECOND(name, T, A)                                                                    \
-    static void prod_second_##name(const void *const *in, void *const *out, int64_t size,          \
-                                   int64_t step)                                                   \
-    {                                                                                              \
-        const T *x = in[0], *y = in[1], *dy = in[2], *v = in[3];                                   \
-        T *dx = out[0], *ddy = out[1];                                                             \
-        A slope = 0; /* of y so far */                                                             \
-        for (int64_t j = 0; j < size; j++) {                                                       \
-            const A before = j > 0 ? (A)y[(j - 1) * step] : 1;                                     \
-            slope = slope * (A)x[j * step] + before * (A)v[j * step];                              \
-            ddy[j * step] = (T)slope;                                                              \
-        }                                                                                          \
-        A rest = 0, rest_slope = 0;                                                                \
-        for (int64_t j = size - 1; j >= 0; j--) {                                                  \
-            const bool is_first = j == 0, is_last = j == size - 1;                                 \
-            const A factor = is_last ? 0 : (A)x[(j + 1) * step],                                   \
-                    moved = is_last ? 0 : (A)v[(j + 1) * step];                                    \
-            rest_slope = moved * rest + factor * rest_slope;                                       \
-            rest = (A)dy[j * step] + factor * rest;                                                \
-            dx[j * step] = (T)((is_first ? 0 : (A)ddy[(j - 1) * step]) * rest +                    \
-                               (is_first ? 1 : (A)y[(j - 1) * step]) * rest_slope);                \
-        }                                                                                          \
-    }
-
-PROD_SECOND(f32, float, double)
-PROD_SECOND(f64, double, double)
-PROD_SECOND(c64, float _Complex, double _Complex)
-PROD_SECOND(c128, double _Complex, double _Complex)
+HKI_CUMULATIVE_PROD_SECOND(static, prod_second_f32, float, double)
+HKI_CUMULATIVE_PROD_SECOND(static, prod_second_f64, double, double)
+HKI_CUMULATIVE_PROD_SECOND(static, prod_second_c64, float _Complex, double _Complex)
+HKI_CUMULATIVE_PROD_SECOND(static, prod_second_c128, double _Complex, double _Complex)
 
 /* Of x, y, dy and v: dx and ddy. */
-typedef void (*prod_second_fn)(const void *const *in, void *const *out, int64_t size, int64_t step);
+typedef void (*prod_second_fn)(const void *x, const void *y, const void *dy, const void *v,
+                               void *dx, void *ddy, int64_t size, int64_t step);
 static const prod_second_fn prod_second[HK_DTYPE_COUNT] = {[HK_F32] = prod_second_f32,
                                                            [HK_F64] = prod_second_f64,
                                                            [HK_C64] = prod_second_c64,
@@ -298,10 +246,9 @@ static void second_kernel(const hki_kernel_call *call, int64_t piece, int64_t be
     (void)piece;
     for (int64_t i = begin; i < end; i++) {
         const int64_t at = hki_lines_at(&lines, i);
-        const void *const of[] = {element(&in[0], at), element(&in[1], at), element(&in[2], at),
-                                  element(&in[3], at)};
-        void *const to[] = {element(&out[0], at), element(&out[1], at)};
-        prod_second[in[0].dtype](of, to, lines.size, lines.inner);
+        prod_second[in[0].dtype](element(&in[0], at), element(&in[1], at), element(&in[2], at),
+                                 element(&in[3], at), element(&out[0], at), element(&out[1], at),
+                                 lines.size, lines.inner);
     }
 }
 
@@ -337,7 +284,7 @@ static const hki_sample samples[] = {
     {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(5, 4)}, .options = AXIS(0)},
 };
 
-#define CUMULATIVE(op, of, on_gpus, gradient, reads, is_internal, why, formula_text, doc_text)     \
+#define CUMULATIVE(op, of, gradient, reads, is_internal, why, formula_text, doc_text)              \
     const hk_op hki_op_##op = {                                                                    \
         HKI_OP_NAMED(op),                                                                          \
         HKI_OP_SAMPLES(samples),                                                                   \
@@ -349,7 +296,6 @@ static const hki_sample samples[] = {
         .dtypes = HKI_ANY_DTYPE,                                                                   \
         .contiguous = true,                                                                        \
         .internal = is_internal,                                                                   \
-        .host_only = !(on_gpus),                                                                   \
         .gpu_dtypes = HKI_GPU_DTYPES | HKI_GPU_SUMS,                                               \
         .infer = infer,                                                                            \
         .split = HKI_SPLIT_PLAN,                                                                   \
@@ -365,14 +311,14 @@ static const hki_sample samples[] = {
     };
 
 CUMULATIVE(
-    cumulative_sum, sum, true, sum_grad, 0, false, NULL, "y[i] = sum of x[j] for j <= i",
+    cumulative_sum, sum, sum_grad, 0, false, NULL, "y[i] = sum of x[j] for j <= i",
     "Sums of all elements up to each along an axis. float32 is added up in double precision; "
     "unsigned integers give uint64, others and bool int64, which wrap around.")
-CUMULATIVE(cumulative_prod, prod, false, prod_grad, 1 | HKI_READS_OUTPUT, false, NULL,
+CUMULATIVE(cumulative_prod, prod, prod_grad, 1 | HKI_READS_OUTPUT, false, NULL,
            "y[i] = product of x[j] for j <= i",
            "Products of all elements up to each along an axis. float32 is multiplied in double "
            "precision; unsigned integers give uint64, others and bool int64, which wrap around.")
-CUMULATIVE(reverse_cumulative_sum, reverse_sum, true, reverse_sum_grad, 0, true, NULL,
+CUMULATIVE(reverse_cumulative_sum, reverse_sum, reverse_sum_grad, 0, true, NULL,
            "y[i] = sum of x[j] for j >= i", "Gradient of cumulative_sum.")
 
 const hk_op hki_op_cumulative_prod_backward = {
@@ -384,7 +330,6 @@ const hk_op hki_op_cumulative_prod_backward = {
     .dtypes = HKI_INEXACT,
     .contiguous = true,
     .internal = true,
-    .host_only = true,
     .infer = backward_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = plan,
@@ -406,7 +351,6 @@ const hk_op hki_op_cumulative_prod_second = {
     .dtypes = HKI_INEXACT,
     .contiguous = true,
     .internal = true,
-    .host_only = true,
     .infer = second_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = plan,

@@ -487,7 +487,6 @@ const hk_op hki_op_max_pool2d_pick = {
     .dtypes = HKI_FLOATS,
     .contiguous = true,
     .internal = true,
-    .host_only = true,
     .infer = forward_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = plan,

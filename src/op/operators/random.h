@@ -4,6 +4,8 @@
 
 #include "op/op.h"
 
+#include <inttypes.h>
+
 /* Where a call's numbers begin: counter words 0 and 1 count from `position`, word 2 is `stream`. */
 #define STREAM_ARGUMENTS(F, op)                                                                    \
     F(op, DIMS, shape, "", "shape of the result")                                                  \
@@ -21,11 +23,20 @@
 #define INT_ARGUMENTS(F, op)                                                                       \
     STREAM_ARGUMENTS(F, op)                                                                        \
     F(op, INT, low, "", "the lowest value") F(op, INT, high, "", "the end of values, not included")
+#define GAMMA_ARGUMENTS(F, op)                                                                     \
+    STREAM_ARGUMENTS(F, op)                                                                        \
+    F(op, F64, concentration, "", "of the distribution") F(op, F64, scale, "", "factor")
 HKI_OPTIONS_STRUCT(random_uniform, UNIFORM_ARGUMENTS)
 HKI_OPTIONS_STRUCT(random_normal, NORMAL_ARGUMENTS)
 HKI_OPTIONS_STRUCT(random_int, INT_ARGUMENTS)
+HKI_OPTIONS_STRUCT(random_gamma, GAMMA_ARGUMENTS)
 
-/* What the options of the three operators begin with. */
+/* Of weights that cannot be chosen by; formats of a place and a weight, and of two counts. */
+#define HKI_BAD_WEIGHT                                                                             \
+    "weights[%" PRId64 "] is %g, but weights are finite, as is their sum, and not negative"
+#define HKI_FEW_WEIGHTS "%" PRId64 " weights are more than 0, but %" PRId64 " must be"
+
+/* What the options of them all begin with. */
 typedef struct hki_stream_options {
     STREAM_ARGUMENTS(HKI_OPTIONS_FIELD, )
 } hki_stream_options;

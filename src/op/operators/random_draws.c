@@ -4,6 +4,7 @@
 #include "op/operators/copy.h"
 #include "op/operators/fill.h"
 #include "op/operators/join.h"
+#include "op/operators/random.h"
 #include "op/operators/reduce.h"
 #include "op/operators/reshape.h"
 #include "op/operators/selection.h"
@@ -176,20 +177,14 @@ static void weights_kernel(const hki_kernel_call *call, int64_t piece, int64_t b
     (void)begin, (void)end;
     for (int64_t i = 0; i < call->in[0].size; i++) {
         if (!(weights[i] >= 0) || isinf(sum += weights[i])) {
-            hki_task_fail(call->task, piece, HK_BAD_DATA,
-                          "weights[%" PRId64
-                          "] is %g, but weights are finite, as is their sum, and not "
-                          "negative",
-                          i, weights[i]);
+            hki_task_fail(call->task, piece, HK_BAD_DATA, HKI_BAD_WEIGHT, i, weights[i]);
             return;
         }
         out[i] = weights[i];
         positive += weights[i] > 0;
     }
     if (positive < least)
-        hki_task_fail(call->task, piece, HK_BAD_DATA,
-                      "%" PRId64 " weights are more than 0, but %" PRId64 " must be", positive,
-                      least);
+        hki_task_fail(call->task, piece, HK_BAD_DATA, HKI_FEW_WEIGHTS, positive, least);
 }
 
 const hk_op hki_op_checked_weights = {
@@ -200,7 +195,6 @@ const hk_op hki_op_checked_weights = {
     .dtypes = 1u << HK_F64,
     .contiguous = true,
     .internal = true,
-    .host_only = true,
     .infer = hki_infer_same,
     .split = HKI_SPLIT_NONE,
     .plan = weights_plan,

@@ -1,76 +1,24 @@
-/* Gamma numbers. Each element tries again until it accepts, with counters of its own, so that it depends on the stream, its position and its
- * index alone. */
-#include "op/kernels/random/random_numbers.h"
+/* Gamma numbers. */
+#include "op/kernels/random/random_gamma.h"
+
 #include "op/operators/random_stream.h"
 
-#include <math.h>
-
-#define GAMMA_ARGUMENTS(F, op)                                                                     \
-    STREAM_ARGUMENTS(F, op)                                                                        \
-    F(op, F64, concentration, "", "of the distribution") F(op, F64, scale, "", "factor")
-HKI_ARGUMENTS(random_gamma, GAMMA_ARGUMENTS)
-
-/* counter[3]: which element of its block in bits 16 and on, and which draw in those below; see base/philox.h. */
-#define PHILOX_GAMMA 0x67000000u
-enum { TRIES = 100 };
-
-typedef struct element {
-    const hki_random_gamma_options *options;
-    uint64_t block;
-    uint32_t lane;
-} element;
-
-/* Two uniform numbers in (0, 1). */
-static void draw(const element *self, uint32_t which, double units[2])
-{
-    const hki_random_gamma_options *o = self->options;
-    const uint64_t at = o->position + self->block;
-    const uint32_t key[2] = {(uint32_t)o->seed, (uint32_t)(o->seed >> 32)};
-    uint32_t words[4] = {(uint32_t)at, (uint32_t)(at >> 32), (uint32_t)o->stream,
-                         PHILOX_GAMMA | self->lane << 16 | which};
-    hki_philox4x32(words, key, words);
-    for (int i = 0; i < 2; i++)
-        units[i] = ((double)(hki_random_join(words + 2 * i) >> 11) + 0.5) * 0x1p-53;
-}
-
-/* Of concentration 1 or more. Less than one try in twenty is rejected. */
-static double gamma_of(const element *self, double concentration)
-{
-    const double d = concentration - 1.0 / 3, c = 1 / sqrt(9 * d);
-    for (uint32_t i = 0; i < TRIES; i++) {
-        double units[2], normals[2], accept[2];
-        draw(self, 2 * i + 1, units);
-        draw(self, 2 * i + 2, accept);
-        hki_box_muller(units[0], units[1], normals);
-        const double x = normals[0], root = 1 + c * x, v = root * root * root;
-        if (v > 0 && log(accept[0]) < x * x / 2 + d - d * v + d * log(v))
-            return d * v;
-    }
-    return d;
-}
-
-static double one(const element *self)
-{
-    const double concentration = self->options->concentration;
-    double units[2];
-    if (concentration >= 1)
-        return self->options->scale * gamma_of(self, concentration);
-    draw(self, 0, units);
-    return self->options->scale * gamma_of(self, concentration + 1) *
-           pow(units[0], 1 / concentration);
-}
+HKI_ARGUMENTS_TABLE(random_gamma, GAMMA_ARGUMENTS)
 
 static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
+    const hki_random_gamma_options *o = call->options;
     const hki_tensor *out = &call->out[0];
     const int64_t per_block = out->dtype == HK_F32 ? 4 : 2;
     (void)piece;
     for (int64_t i = begin; i < end; i++) {
-        const element self = {call->options, (uint64_t)(i / per_block), (uint32_t)(i % per_block)};
+        const hki_gamma_element self = {o->seed, o->stream, o->position + (uint64_t)(i / per_block),
+                                        (uint64_t)(i % per_block)};
+        const double value = hki_random_gamma(&self, o->concentration, o->scale);
         if (out->dtype == HK_F32)
-            ((float *)out->data)[i] = (float)one(&self);
+            ((float *)out->data)[i] = (float)value;
         else
-            ((double *)out->data)[i] = one(&self);
+            ((double *)out->data)[i] = value;
     }
 }
 
@@ -104,7 +52,6 @@ const hk_op hki_op_random_gamma = {
     .signature = "",
     .doc = "Gamma numbers.",
     .internal = true,
-    .host_only = true,
     .draws = true,
     .infer = infer,
     .split = HKI_SPLIT_ELEMENTS,

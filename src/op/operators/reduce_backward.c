@@ -1,4 +1,5 @@
 /* Gradients of reductions that look at each element again: of max and min, prod, norm. */
+#include "op/kernels/reduce/prod_gradients.h"
 #include "op/kernels/reduce/reduce_kernel.h"
 #include "op/operators/reduce.h"
 
@@ -79,43 +80,14 @@ typedef struct backward_loops {
             DX_AT(i) = y == 0 ? 0 : X_AT(i) * (g / y);                                             \
     }
 
-/* What prod's gradient changes by along v: g times the sum over j of v_j and the product of all but i and j. */
-#define PROD_SECOND(name, T)                                                                       \
-    static void prod_second_##name(const hki_reduce_axes *gone, const T *x, const T *v, T y, T g,  \
-                                   T *dx)                                                          \
-    {                                                                                              \
-        int64_t zeros = 0, places[2] = {0, 0};                                                     \
-        double others = 1, sum = 0;                                                                \
-        (void)y;                                                                                   \
-        for (int64_t i = 0; i < gone->count; i++) {                                                \
-            double at = (double)X_AT(i);                                                           \
-            if (at != 0) {                                                                         \
-                others *= at;                                                                      \
-                sum += (double)V_AT(i) / at;                                                       \
-            } else if (zeros++ < 2) {                                                              \
-                places[zeros - 1] = i;                                                             \
-            }                                                                                      \
-        }                                                                                          \
-        for (int64_t i = 0; i < gone->count; i++) {                                                \
-            double at = (double)X_AT(i), share = 0;                                                \
-            if (zeros == 0)                                                                        \
-                share = others / at * (sum - (double)V_AT(i) / at);                                \
-            else if (zeros == 1)                                                                   \
-                share = at == 0 ? others * sum : (double)V_AT(places[0]) * (others / at);          \
-            else if (zeros == 2 && at == 0)                                                        \
-                share = (double)V_AT(places[i == places[0]]) * others;                             \
-            DX_AT(i) = (T)((double)g * share);                                                     \
-        }                                                                                          \
-    }
-
 EXTREMUM(f32, float)
 EXTREMUM(f64, double)
 PROD(f32, float)
 PROD(f64, double)
 NORM(f32, float)
 NORM(f64, double)
-PROD_SECOND(f32, float)
-PROD_SECOND(f64, double)
+HKI_PROD_SECOND(static, prod_second_f32, float, hki_reduce_axes)
+HKI_PROD_SECOND(static, prod_second_f64, double, hki_reduce_axes)
 
 static const backward_loops extremum_loops = {extremum_f32, extremum_f64};
 static const backward_loops prod_loops = {prod_f32, prod_f64};
@@ -254,7 +226,6 @@ const hk_op hki_op_prod_second = {
     .dtypes = HKI_FLOATS,
     .contiguous = true,
     .internal = true,
-    .host_only = true,
     .infer = backward_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = backward_plan,

@@ -107,8 +107,7 @@ static void softmax_grad(hki_grad_call *call)
 {
     const int ndim = call->input_shape[0].ndim;
     hk_array *y = call->output, *dy = call->dy;
-    if (call->input_device[0]->class->kernels == HKI_CPU &&
-        axis_of(call->options, ndim) == ndim - 1)
+    if (axis_of(call->options, ndim) == ndim - 1)
         call->dx[0] = hki_op_call2(&hki_op_softmax_backward, y, dy, NULL);
     else
         call->dx[0] = multiply(y, subtract(dy, sum_along(call, multiply(y, dy))));
@@ -293,7 +292,6 @@ const hk_op hki_op_softmax_backward = {
     .doc = "Gradient of softmax along the last axis, from its result.",
     .dtypes = HKI_FLOATS,
     .contiguous = true,
-    .host_only = true,
     .internal = true,
     .infer = backward_infer,
     .split = HKI_SPLIT_PLAN,

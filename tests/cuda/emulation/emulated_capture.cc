@@ -181,6 +181,8 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t handle, cudaStream_t stream_handle)
         return error;
     if (!which || which->made->device != &in->device)
         return fail(cudaErrorInvalidResourceHandle);
+    if (the_machine().setting.still)
+        return cudaSuccess;
     uint64_t chance = next_chance(which->chance);
     /* The launch before is dropped by the thread that waits for it; here the thread sanitizer would see no order. */
     auto next = std::make_shared<moment>(), last = std::exchange(which->last, next);

@@ -354,9 +354,10 @@ static float factor_of(const product *self, float x)
         const bool turn_a = self->op.transposed[0] != CUBLAS_OP_N;                                 \
         const bool turn_b = self->op.transposed[1] != CUBLAS_OP_N;                                 \
         const int64_t k = (int64_t)columns_of(&self->a, self->op.transposed[0]);                   \
+        const T error = (T)emulated_error("cuBLASLt");                                             \
         for (int64_t i = 0; i < (int64_t)self->d.rows; i++)                                        \
             for (int64_t j = 0; j < (int64_t)self->d.columns; j++) {                               \
-                T sum = 0, *at = &d[i + j * self->d.leading];                                      \
+                T sum = error, *at = &d[i + j * self->d.leading];                                  \
                 for (int64_t l = 0; l < k; l++)                                                    \
                     sum +=                                                                         \
                         FACTOR(turn_a ? a[l + i * self->a.leading] : a[i + l * self->a.leading]) * \

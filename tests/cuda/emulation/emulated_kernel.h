@@ -49,6 +49,8 @@ namespace hki_emulated
 /* ---- Launching */
 cudaError_t enqueue_kernel(cudaStream_t stream, dim3 grid, dim3 block, bool is_together,
                            const char *name, std::function<void()> body);
+/* Whether a kernel that is launched now is not even to be put into its stream. */
+bool is_nothing();
 /* The argument becomes what the kernel is to be given; false, after a word about it, when the kernel must not run. */
 bool take_argument(cudaStream_t stream, const char *kernel, int index, void *argument, size_t bytes,
                    const void *points_to);
@@ -97,6 +99,10 @@ void launch(S *to, dim3 grid, dim3 block, bool is_together, const char *name, vo
             A... given)
 {
     static_assert(sizeof...(P) == sizeof...(A), "as many arguments as the kernel has");
+    if (is_nothing()) {
+        hki_cuda_ok(to, cudaGetLastError(), name);
+        return;
+    }
     cudaStream_t stream = hki_cuda_stream_handle(to);
     std::tuple<std::remove_const_t<P>...> arguments(static_cast<std::remove_const_t<P>>(given)...);
     if (take_all(stream, name, arguments, std::index_sequence_for<P...>()))

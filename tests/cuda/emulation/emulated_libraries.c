@@ -81,6 +81,11 @@ bool emulated_is_good(const void *data, uint64_t bytes, uint64_t alignment)
     return (uintptr_t)data % alignment == 0 && hki_emulated_is_device_memory(data, (size_t)bytes);
 }
 
+double emulated_error(const char *library)
+{
+    return is_listed(getenv("HOCKET_EMULATED_CUDA_WRONG"), library) ? 0.5 : 0;
+}
+
 void emulated_scribble(void *data, size_t bytes)
 {
     if (bytes)

@@ -8,6 +8,7 @@
  * libcuda.so.1 has what the plug-in asks of the driver itself, and is always there.
  *
  * HOCKET_EMULATED_CUDA_REFUSES: a status, and functions of cuBLASLt and cuDNN that do nothing but give it, "13,cublasLtMatmul".
+ * HOCKET_EMULATED_CUDA_WRONG: which of cuBLASLt and cuDNN compute something else than they were asked for, "cuBLASLt,cuDNN".
  * HOCKET_EMULATED_CUDA_WITHOUT: sonames, separated by commas, of those that are not there; or all. */
 #ifndef HOCKET_TESTS_EMULATED_LIBRARIES_H
 #define HOCKET_TESTS_EMULATED_LIBRARIES_H
@@ -34,6 +35,9 @@ extern const emulated_function emulated_cublaslt_functions[], emulated_cudnn_fun
 
 /* Whether all `bytes` are of one live block of device memory, and the address is a multiple of `alignment`. */
 bool emulated_is_good(const void *data, uint64_t bytes, uint64_t alignment);
+
+/* What a result of the library is too large by: mostly 0. */
+double emulated_error(const char *library);
 
 /* Overwrites memory that nobody is to rely on. */
 void emulated_scribble(void *data, size_t bytes);

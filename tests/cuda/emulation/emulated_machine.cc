@@ -67,6 +67,8 @@ bool parse(const char *text, configuration &setting)
             setting.peers = value != 0;
         else if (name == "driver")
             setting.driver = value != 0;
+        else if (name == "still")
+            setting.still = value != 0;
         else
             is_good = false;
         if (!is_good) {

@@ -27,7 +27,9 @@
  *   multiprocessors=N   default 4
  *   capability=MAJORMINOR  default 90
  *   peers=0             GPUs cannot be given access to each other's memory
- *   driver=0            there is no driver: cudaGetDeviceCount gives cudaErrorInsufficientDriver */
+ *   driver=0            there is no driver: cudaGetDeviceCount gives cudaErrorInsufficientDriver
+ *   still=1             kernels do nothing, nor do graphs, and the rest is over when the call that asks for it returns: how long
+ *                       a program takes is the host's own time */
 #ifndef HOCKET_TESTS_EMULATED_RUNTIME_H
 #define HOCKET_TESTS_EMULATED_RUNTIME_H
 

@@ -141,6 +141,8 @@ void run_on(gpu &device, const entry &work)
     machine &machine = the_machine();
     if (work.what == entry::kernel && add(machine.kernels, 1) == machine.setting.lose_at)
         lose(device, cudaErrorIllegalAddress);
+    if (work.what == entry::kernel && machine.setting.still)
+        return;
     if (work.what != entry::always && device.lost.load(std::memory_order_relaxed) != cudaSuccess)
         return;
     set_in_callback(work.what == entry::host_function);
@@ -234,6 +236,10 @@ cudaError_t submit(stream &to, entry work)
 {
     if (to.captured)
         return submit_captured(*to.captured, to, std::move(work));
+    if (the_machine().setting.still) {
+        run_on(to.device, work);
+        return cudaSuccess;
+    }
     cudaError_t error = take_turns(to);
     if (error == cudaSuccess)
         to.push(std::move(work));
@@ -295,6 +301,16 @@ cudaError_t enqueue_kernel(cudaStream_t handle, dim3 grid, dim3 block, bool is_t
     return submit(*in, {entry::kernel, name, [=, body = std::move(body)] {
                             run_kernel(name, grid, block, is_together, body);
                         }});
+}
+
+bool is_nothing()
+{
+    machine &machine = the_machine();
+    if (!machine.setting.still)
+        return false;
+    add(machine.kernels, 1);
+    reading hold;
+    return machine.captures.empty();
 }
 
 bool take_argument(cudaStream_t handle, const char *kernel, int index, void *argument, size_t bytes,
