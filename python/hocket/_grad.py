@@ -18,11 +18,12 @@ class _Recording(_ContextDecorator):
         return type(self)()
 
     def __enter__(self):
-        self._before = _core._recording(self._on)
+        self._before = _core._recording(self._on), getattr(self, "_before", None)  # it may be entered within itself
         return self
 
     def __exit__(self, *exception):
-        _core._recording(self._before)
+        before, self._before = self._before
+        _core._recording(before)
 
 
 class record(_Recording):

@@ -86,7 +86,7 @@ class EarlyStop:
 
 
 class Optimizer:
-    """What updates parameters: Arrays with attached gradients, or those of a Module.
+    """What updates parameters: Arrays with attached gradients, or those of a Module. What is frozen since stays as it is.
 
     Of a Module whose parameters are still to be made, which its first call does, they are asked for at the first step.
     """
@@ -111,6 +111,8 @@ class Optimizer:
         for p in params:
             if not isinstance(p, _core.Array) or not p._has_grad():
                 raise ValueError(f"a parameter has no gradient: attach_grad() gives it one; it is {p!r:.60}")
+        if len({id(p) for p in params}) < len(params):
+            raise ValueError("a parameter is given twice; it would be updated twice in each step")
         self._params = params
         self._create()
 
@@ -121,6 +123,10 @@ class Optimizer:
     def params(self):
         """The parameters; none before they are made."""
         return list(self._params or ())
+
+    def _trained(self):
+        """Those that have a gradient: all but the frozen ones."""
+        return [p for p in self._params or () if p._has_grad()]
 
     @property
     def lr(self):
@@ -145,11 +151,11 @@ class Optimizer:
 
     def zero_grad(self):
         """Sets all gradients to zeros: for parameters that are attached in the mode 'add'."""
-        for p in self.params:
+        for p in self._trained():
             p.grad[...] = 0
 
     def clip_grad_norm(self, norm):
-        return clip_grad_norm(self.params, norm)
+        return clip_grad_norm(self._trained(), norm)
 
 
 class SGD(Optimizer):
@@ -164,7 +170,7 @@ class SGD(Optimizer):
         if self._params is None:
             self._begin()
         batch = self.batch if batch is None else batch
-        _core._sgd(self._params, self._lr, batch, self.weight_decay)
+        _core._sgd(self._trained(), self._lr, batch, self.weight_decay)
         for told in _noted:
             told(self, ("_lr", "weight_decay", "batch"))
 

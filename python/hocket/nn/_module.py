@@ -105,6 +105,7 @@ class Module:
     """
 
     training = True
+    frozen = False
 
     def forward(self, *inputs):
         raise NotImplementedError(f"{type(self).__name__} has no forward")
@@ -186,10 +187,15 @@ class Module:
         if not isinstance(arrays, dict):
             from .._files import load
             arrays = load(arrays)
-        missing = [path for path in self.state() if path not in arrays]
+        arrays = {path: array if isinstance(array, _core.Array) else _core._convert(array, None, None) for path, array in arrays.items()}
+        state = self.state()
+        missing = [path for path in state if path not in arrays]
         if missing and strict:
             raise KeyError(f"{', '.join(missing)} of the module is not among what is loaded")
         owners = sorted(self.named_modules(), key=lambda entry: -len(entry[0]))
+        for path, array in arrays.items():  # before the first is written
+            if path in state and state[path].shape != array.shape:
+                raise ValueError(f"{path} has the shape {state[path].shape}, and what is loaded {array.shape}")
         for path, array in arrays.items():
             self._load_one(owners, path, array, strict)
         return self
@@ -228,6 +234,7 @@ class Module:
         return self.train(False)
 
     def _freeze(self, on):
+        self.frozen = on
         mine = self.__dict__.setdefault("_frozen", set())
         for name, array in self._own():
             if on and array._has_grad():
@@ -255,10 +262,9 @@ class Module:
         name: those of that name, such as "bias", whatever axes they have.
         """
         for module in self.modules():
-            if isinstance(module, Layer) and name is None:
-                module._layer.initialize(init)
-            elif isinstance(module, Layer):
-                module._layer.initialize_named(name, init)
+            if isinstance(module, Layer):
+                module._begins(name, init)
+                module._made = [*module._made, (name, init)]
         return self
 
     def build(self, *inputs):
@@ -310,7 +316,14 @@ class Module:
         return ""
 
     def __repr__(self):
-        parts = [f"  ({name}): " + repr(part).replace("\n", "\n  ") for name, part in self._parts() if isinstance(part, Module)]
+        return self._text_of(())
+
+    def _text_of(self, around):
+        """around: the modules that it is within, of which one may be among its parts."""
+        if any(module is self for module in around):
+            return f"{type(self).__name__}(…)"
+        parts = [f"  ({name}): " + (part._text_of((*around, self)) if type(part).__repr__ is Module.__repr__ else repr(part))
+                 .replace("\n", "\n  ") for name, part in self._parts() if isinstance(part, Module)]
         inner = self._describe() if not parts else "\n" + "\n".join(parts) + "\n"
         return f"{type(self).__name__}({inner})"
 
@@ -338,6 +351,27 @@ class Layer(Module):
 
     def __init__(self, kind, *arguments):
         self._layer = _core._layer(kind, arguments)
+        self._made = [("", kind, arguments)]  # and (name, init) of what initialize said since
+
+    def __getstate__(self):
+        return {**vars(self), "_layer": self._own()}
+
+    def __setstate__(self, state):
+        _, kind, arguments = state["_made"][0]
+        vars(self).update(state, _layer=_core._layer(kind, arguments))
+        for name, init in self._made[1:]:
+            self._begins(name, init)
+        for name, array in state["_layer"]:
+            self._layer.set(name, array)
+        self._set_training(self.training)
+        if self.frozen:
+            self._freeze(True)
+
+    def _begins(self, name, init):
+        if name is None:
+            self._layer.initialize(init)
+        else:
+            self._layer.initialize_named(name, init)
 
     def forward(self, *inputs):
         return self._layer.forward(*inputs)
@@ -366,6 +400,7 @@ class Layer(Module):
         self._layer.set_training(on)
 
     def _freeze(self, on):
+        self.frozen = on
         self._layer.freeze(on)
 
     def _replica(self, device, made):
