@@ -79,6 +79,7 @@ _IN_PYTHON = {
     "hk_detach": "detach()",
     "hk_to_device": "to_device()",
     "hk_capture_begin": "@hk.capture",
+    "hk_runtime_init": "hk.runtime()",
 }
 
 

@@ -113,12 +113,12 @@ static bool is_sequence(PyObject *object)
 /* Whether it says that it has axes: such as NumPy's arrays, of which some have one element. */
 static bool has_axes(PyObject *object)
 {
-    PyObject *count =
-        PyObject_HasAttrString(object, "ndim") ? PyObject_GetAttrString(object, "ndim") : NULL;
+    PyObject *count = PyObject_GetAttrString(object, "ndim");
     bool has = count && PyLong_Check(count) && PyObject_IsTrue(count) > 0;
     Py_XDECREF(count);
-    PyErr_Clear();
-    return has;
+    if (!count && PyErr_ExceptionMatches(PyExc_AttributeError))
+        PyErr_Clear();
+    return has || PyErr_Occurred();
 }
 
 /* An element: a number, or what has one, as NumPy's scalars and arrays () do. */

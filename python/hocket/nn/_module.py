@@ -3,6 +3,7 @@
 import threading as _threading
 
 from .. import _core, _notebook
+from .._creation import asarray as _asarray
 from .._grad import pause as _pause
 from ..errors import Error as _Error
 
@@ -182,12 +183,14 @@ class Module:
     def load(self, arrays, strict=True):
         """The arrays become those of a dict like that of state(), or of a file of hk.save. Returns the module.
 
+        Of what does not fit none is written. Values may be whatever asarray takes, such as NumPy's arrays and PyTorch's tensors.
+
         strict: every array that is there has to be given, and nothing else.
         """
         if not isinstance(arrays, dict):
             from .._files import load
             arrays = load(arrays)
-        arrays = {path: array if isinstance(array, _core.Array) else _core._convert(array, None, None) for path, array in arrays.items()}
+        arrays = {path: _asarray(array) for path, array in arrays.items()}
         state = self.state()
         missing = [path for path in state if path not in arrays]
         if missing and strict:
