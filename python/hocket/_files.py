@@ -25,7 +25,7 @@ def _format(name):
 def save(path, arrays, *, metadata=None, compress=False, format=None):
     """Saves arrays as one file; waits until it is on disk, whole.
 
-    arrays: a dict by name of Arrays, or of what asarray takes; of npy one. metadata: a dict of texts, which safetensors alone keeps. compress: npz.
+    arrays: a dict by name of Arrays, NumPy's or others with dtypes; of npy one. metadata: a dict of texts, which safetensors alone keeps. compress: npz.
     format: "safetensors", "npy" or "npz"; None: what the path's ending says.
     """
     if not isinstance(arrays, dict):
@@ -35,7 +35,8 @@ def save(path, arrays, *, metadata=None, compress=False, format=None):
             raise TypeError(f"arrays are saved by names, which are texts; {name!r} is none")
         if isinstance(array, dict):
             raise TypeError(f"{name} is a dict; names such as {name + '.x'!r} would keep its arrays")
-    _core._save(path, {name: _asarray(array) for name, array in arrays.items()}, dict(metadata or {}), compress, _format(format))
+    arrays = {name: _asarray(array) if hasattr(array, "__array__") else array for name, array in arrays.items()}
+    _core._save(path, arrays, dict(metadata or {}), compress, _format(format))
 
 
 def load(path, *, device=None, copy=False, format=None):

@@ -139,8 +139,8 @@ def test_what_is_no_checkpoint(tmp_path):
 
 
 def test_what_others_hold_is_saved_too(tmp_path):
-    hk.save(tmp_path / "a.npz", {"numpy": np.arange(3), "list": [1.0, 2.0]})
-    assert {name: x.tolist() for name, x in hk.load(tmp_path / "a.npz").items()} == {"numpy": [0, 1, 2], "list": [1, 2]}
+    hk.save(tmp_path / "a.npz", {"numpy": np.arange(3), "hocket": hk.ones(2)})
+    assert {name: x.tolist() for name, x in hk.load(tmp_path / "a.npz").items()} == {"numpy": [0, 1, 2], "hocket": [1, 1]}
     hk.save(tmp_path / "a.npy", np.arange(3))
     assert hk.load(tmp_path / "a.npy").tolist() == [0, 1, 2]
     with pytest.raises(TypeError, match="names, which are texts; 1 is none"):
