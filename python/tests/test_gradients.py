@@ -471,3 +471,15 @@ def test_messages_say_pythons_names():
 def test_a_pickled_array_wants_its_gradient():
     assert pickle.loads(pickle.dumps(hk.ones(2).attach_grad()))._has_grad()
     assert not pickle.loads(pickle.dumps(hk.ones(2)))._has_grad()
+
+
+def test_grad_by_numbers_and_refusals():
+    assert hk.grad(lambda x: x * x)(3.0).tolist() == 6
+    assert hk.grad(lambda x: (x * x).sum())(np.array([1.0, 2.0])).tolist() == [2, 4]
+    assert hk.grad(lambda p: p["a"][0] * 2)({"a": [1.0]})["a"][0].tolist() == 2
+    for function, argument, text in ((lambda x: x.sum(), hk.arange(3), "no gradient by an array of int64"),
+                                     (lambda x: None, hk.ones(1), "is to give an Array, not None")):
+        with pytest.raises(TypeError, match=text):
+            hk.grad(function)(argument)
+    with pytest.raises(TypeError, match="argnums is 1, but there are 1"):
+        hk.grad(lambda x: x, argnums=1)(hk.ones(1))

@@ -528,3 +528,18 @@ def test_what_does_not_fit_is_not_loaded_at_all():
         net.load({**state, "1.bias": hk.ones(7)})
     assert net.state()["0.weight"].tolist() == before
     assert net.load(state)(hk.ones((1, 4))).tolist() == [[0, 0]]  # of NumPy's arrays
+
+
+def test_layers_take_what_others_hold_and_count_their_inputs():
+    layer = nn.Linear(2)
+    assert layer(np.ones((1, 3), "float32")).shape == layer([[1.0, 2.0, 3.0]]).shape == (1, 2)
+    layer.weight = np.ones((2, 3), "float32")
+    layer.bias = [0.0, 1.0]
+    assert layer(hk.ones((1, 3))).tolist() == [[3, 4]] and isinstance(layer.weight, hk.Array)
+    for inputs in ((), (None,), (hk.ones((1, 3)), hk.ones(3))):
+        with pytest.raises(TypeError, match="Linear takes an Array, not"):
+            layer(*inputs)
+    with pytest.raises(TypeError, match=r"class ReLU; ReLU\(…\) makes"):
+        nn.Sequential(nn.Linear(2), nn.ReLU)
+    with pytest.raises(TypeError, match="a module or a function, not 3"):
+        nn.Sequential(3)

@@ -352,6 +352,8 @@ class Module:
 class Layer(Module):
     """A layer of the library. Its parameters are made at its first call; ``layer.weight`` is the one of that name."""
 
+    _takes_more = False  # inputs than one
+
     def __init__(self, kind, *arguments):
         self._layer = _core._layer(kind, arguments)
         self._made = [("", kind, arguments)]  # and (name, init) of what initialize said since
@@ -377,7 +379,12 @@ class Layer(Module):
             self._layer.initialize_named(name, init)
 
     def forward(self, *inputs):
-        return self._layer.forward(*inputs)
+        if len(inputs) != 1 and (not inputs or not self._takes_more) or inputs[0] is None:
+            raise TypeError(f"{type(self).__name__} takes an Array, not {'None' if len(inputs) == 1 else f'{len(inputs)} inputs'}")
+        try:
+            return self._layer.forward(*inputs)
+        except TypeError:
+            return self._layer.forward(*(x if x is None or isinstance(x, _core.Array) else _asarray(x) for x in inputs))
 
     def __getattr__(self, name):
         if "_layer" in vars(self):
@@ -389,6 +396,8 @@ class Layer(Module):
     def __setattr__(self, name, value):
         if isinstance(value, _core.Array):
             self._layer.set(name, value)
+        elif hasattr(value, "__array__") or (isinstance(value, (list, tuple, float)) and any(name == mine for mine, _ in self._own())):
+            self._layer.set(name, _asarray(value))
         else:
             object.__setattr__(self, name, value)
 
