@@ -198,7 +198,11 @@ class _Captured:
     def __get__(self, instance, owner=None):
         if instance is None:
             return self
-        captured = self._of_objects.get(instance)
+        try:
+            captured = self._of_objects.get(instance)
+        except TypeError:
+            self._say(f"a {type(instance).__name__} has no hash or no weak references, by which captures of its methods are kept")
+            return self._function.__get__(instance, owner)
         if captured is None:
             reference, function = _weakref.ref(instance), self._function
 

@@ -169,6 +169,11 @@ def __reversed__(self):
 
 
 @_method
+def __trunc__(self):
+    return int(self)
+
+
+@_method
 def __round__(self, digits=None):
     if digits is None and self.ndim == 0:
         return round(self.item())

@@ -1,6 +1,7 @@
 """Updates of parameters from their gradients."""
 
 from . import _core
+from ._creation import asarray as _asarray
 from .nn._module import Module as _Module
 
 __all__ = [
@@ -146,6 +147,10 @@ class Optimizer:
         state = self.state()
         if state.keys() != arrays.keys():
             raise KeyError(f"what is loaded has {', '.join(arrays) or 'nothing'}, and the optimizer {', '.join(state) or 'nothing'}")
+        arrays = {name: _asarray(array) for name, array in arrays.items()}
+        for name, array in state.items():  # before the first is written
+            if array.shape != arrays[name].shape:
+                raise ValueError(f"{name} has the shape {array.shape}, and what is loaded {arrays[name].shape}")
         for name, array in state.items():
             array[...] = arrays[name]
 
@@ -219,7 +224,7 @@ class _Stateful(Optimizer):
             super().load(arrays)
         for name, array in arrays.items():
             if name.startswith("coefficients."):
-                self.lr = float(array.tolist()[0])
+                self.lr = float(_asarray(array).tolist()[0])
 
 
 class Momentum(_Stateful):

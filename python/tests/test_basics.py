@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 
@@ -86,6 +88,7 @@ def test_what_makes_no_array_says_why(value, kind, text):
 
 def test_what_python_asks_of_sequences_and_numbers():
     assert [int(x) for x in reversed(hk.arange(3))] == [2, 1, 0]
+    assert math.trunc(hk.asarray(-2.6)) == -2
     assert round(hk.asarray(2.6)) == 3 and round(hk.arange(3), 1).tolist() == [0, 1, 2]
     assert round(hk.asarray([1.25, 2.0]), 1).tolist() == hk.asarray([1.2, 2.0]).tolist()
     with pytest.raises(TypeError, match=r"is for a number, and the array has the shape \(2,\)"):

@@ -391,3 +391,17 @@ def test_freezing_is_heard():
             step(x)
         after = [net.state()[name].tolist() for name in ("0.weight", "1.weight")]
         assert (before[0] == after[0]) == frozen and before[1] != after[1]
+
+
+def test_methods_of_objects_that_cannot_be_kept():
+    class Narrow:
+        __slots__ = ("w",)
+
+        @hk.capture
+        def scaled(self, x):
+            return x * self.w
+
+    narrow = Narrow()
+    narrow.w = array(2)
+    with pytest.warns(RuntimeWarning, match="a Narrow has no hash or no weak references"):
+        assert [narrow.scaled(array(3)).tolist() for _ in range(3)] == [[6]] * 3

@@ -192,3 +192,15 @@ def test_a_parameter_is_given_once():
     p = hk.ones(2).attach_grad()
     with pytest.raises(ValueError, match="given twice"):
         optim.Adam([p, p])
+
+
+def test_what_does_not_fit_an_optimiser_is_not_loaded_at_all():
+    p = hk.ones(2).attach_grad()
+    opt = optim.Adam([p], lr=.5)
+    before = {name: x.tolist() for name, x in opt.state().items()}
+    wrong = {name: np.ones(x.shape) for name, x in opt.state().items()} | {"state.0": np.ones((2, 3))}
+    with pytest.raises(ValueError, match=r"state.0 has the shape \(2, 2\), and what is loaded \(2, 3\)"):
+        opt.load(wrong)
+    assert {name: x.tolist() for name, x in opt.state().items()} == before
+    opt.load({name: x.tolist() for name, x in opt.state().items()} | {"coefficients.0": [.25, 0.0]})
+    assert opt.lr == .25
