@@ -54,9 +54,10 @@ HK_API hk_optimizer *hk_optimizer_create(const char *method, hk_array *const *pa
                                          const hk_optimizer_options *options);
 /* Borrowed; ok, or what was wrong when it was made. NULL is no optimiser, which is said too. */
 HK_API const hk_status *hk_optimizer_status(const hk_optimizer *optimizer);
-/* One step: every parameter, and its state, from its gradient. Never waits, never recorded. A parameter without a gradient is
- * failed. Where a gradient has failed so are parameter and state, with their old values kept for hk_recover: the
- * step counts all the same. */
+/* One step: every parameter, and its state, from its gradient. Never waits, never recorded. A parameter that never had a
+ * gradient is failed; one whose gradient was taken away (hk_module_freeze) stays as it is, with
+ * its state. Where a gradient has failed so are parameter and state, with their old values kept for hk_recover: the step
+ * counts all the same. */
 HK_API void hk_optimizer_step(hk_optimizer *optimizer);
 /* From the next step on, of replays too; in program order, does not wait. Fails the coefficients where lr is not finite or below
  * 0. */

@@ -1,14 +1,17 @@
 """Captured steps: the calls of a function are noted once, and then done again for a fraction of what issuing them costs."""
 
+import enum as _enum
 import functools as _functools
+import inspect as _inspect
 import threading as _threading
+import types as _types
 import warnings as _warnings
 import weakref as _weakref
 
 from . import _core, _notebook, optim as _optim
 from ._frames import levels_out as _levels_out
 from ._grad import _map, is_recording as _is_recording, pause as _pause
-from .nn._module import watching as _watching
+from .nn._module import Layer as _Layer, watching as _watching
 
 __all__ = ["capture"]
 
@@ -30,20 +33,82 @@ def _described(value, arrays):
     if isinstance(value, dict):
         return dict, tuple((key, _described(entry, arrays)) for key, entry in value.items())
     hash(value)
+    if isinstance(value, (float, complex)):
+        return type(value), repr(value)  # -0.0 is equal to 0.0, and NaN to nothing
     return type(value), value
+
+
+# ---- what a function reads beside its arguments --------------------------------------------------------------
+
+
+class _Outside:
+    """The Arrays that names outside of a function mean: variables of modules and of functions around it, attributes."""
+
+    def __init__(self, function, instance):
+        function = _inspect.unwrap(function)
+        code = getattr(function, "__code__", None)
+        self._globals = getattr(function, "__globals__", {})
+        self._names = code.co_names if code else ()
+        self._cells = list(zip(code.co_freevars, function.__closure__ or ())) if code else []
+        self._objects = {}  # of Modules that were called, and the object of a method: weak references by id
+        self._add(instance)
+
+    def _add(self, of):
+        if hasattr(of, "__dict__") and hasattr(of, "__weakref__") and id(of) not in self._objects:
+            self._objects[id(of)] = _weakref.ref(of)
+
+    def _around(self):
+        """(what has the name, the name, value)."""
+        yield from ((self._globals, name, self._globals[name]) for name in self._names if name in self._globals)
+        yield from ((cell, name, _content(cell)) for name, cell in self._cells)
+
+    def arrays(self):
+        """(what has the name, the name, Array), the first a dict, a cell or a weak reference."""
+        found = list(self._around())
+        for _, _, value in found:
+            if not isinstance(value, (type, _types.ModuleType, _types.FunctionType, _Layer)):
+                self._add(value)
+        for of in [of for of in self._objects.values() if of() is not None]:
+            found += [(of, name, value) for name, value in vars(of()).items()]
+        return [place for place in found if isinstance(place[2], _Array)]
+
+    def call(self, module, result):
+        """Of each call of a Module."""
+        if not isinstance(module, _Layer):  # whose arrays stay the same ones
+            self._add(module)
+
+
+def _content(cell):
+    try:
+        return cell.cell_contents
+    except ValueError:  # not set yet, or deleted
+        return None
+
+
+def _meant(of, name):
+    """What a place of _Outside.arrays has now."""
+    if type(of) is dict:
+        return of.get(name)
+    if type(of) is _weakref.ref:
+        return vars(of()).get(name) if of() is not None else None
+    return _content(of)
 
 
 class _Variant:
     """A graph, and what it holds for."""
 
-    def __init__(self, graph, result, conditions, returns):
+    def __init__(self, graph, result, conditions, returns, outside):
         self._graph, self._result, self._returns = graph, result, returns
         self._conditions = conditions  # (weak reference to an object, attribute, value)
+        self._outside = outside  # as _Outside.arrays gave them
         self._lock = _threading.Lock()
 
     def holds(self):
         for of, name, value in self._conditions:
             if getattr(of(), name, None) != value:
+                return False
+        for of, name, array in self._outside:
+            if _meant(of, name) is not array:
                 return False
         return True
 
@@ -83,6 +148,20 @@ class _Entry:
         self.plain = False
 
 
+_NEVER_CHANGE = (type(None), bool, int, float, complex, str, bytes, type, slice, range, _enum.Enum, _core.DType, _core.Device, type(...))
+
+
+def _changing(result):
+    """Something in a result that a replay could only give again as it was, which may have changed since; None where there is nothing."""
+    if isinstance(result, (_Array, *_NEVER_CHANGE)):
+        return None
+    if isinstance(result, dict):
+        result = tuple(result.values())
+    elif not isinstance(result, (list, tuple)):
+        return result
+    return next((found for found in map(_changing, result) if found is not None), None)
+
+
 class _State(_threading.local):
     capturing = False
 
@@ -104,9 +183,13 @@ class _Bound:
 
 
 class _Captured:
-    def __init__(self, function, exact):
+    def __init__(self, function, exact, instance=None):
         _functools.update_wrapper(self, function)
         self._function, self._exact = function, exact
+        self._outside = _Outside(function, instance)
+        unwrapped = _inspect.unwrap(function)
+        self._is_suspended = any(kind(unwrapped) for kind in (
+            _inspect.isgeneratorfunction, _inspect.iscoroutinefunction, _inspect.isasyncgenfunction))
         self._entries = {}
         self._said = set()
         self._lock = _threading.RLock()
@@ -115,14 +198,18 @@ class _Captured:
     def __get__(self, instance, owner=None):
         if instance is None:
             return self
-        captured = self._of_objects.get(instance)
+        try:
+            captured = self._of_objects.get(instance)
+        except TypeError:
+            self._say(f"a {type(instance).__name__} has no hash or no weak references, by which captures of its methods are kept")
+            return self._function.__get__(instance, owner)
         if captured is None:
             reference, function = _weakref.ref(instance), self._function
 
             def method(*args, **options):
                 return function(reference(), *args, **options)
 
-            captured = self._of_objects[instance] = _Captured(_functools.wraps(function)(method), self._exact)
+            captured = self._of_objects[instance] = _Captured(_functools.wraps(function)(method), self._exact, instance)
         return _Bound(captured, instance)
 
     def _say(self, why):
@@ -136,6 +223,9 @@ class _Captured:
             return self._function(*args, **options)
         if _is_recording():
             self._say("a captured step is never on the tape, and this call is within hk.record()")
+            return self._function(*args, **options)
+        if self._is_suspended:
+            self._say("a generator or a coroutine runs after its call has returned")
             return self._function(*args, **options)
         arrays = []
         try:
@@ -155,12 +245,15 @@ class _Captured:
             entry = self._entries.setdefault(key, _Entry())
             entry.calls += 1
             # The first call makes parameters and states, which a replay is not to make again.
-            if entry.plain or entry.calls == 1:
+            if entry.plain:
                 return self._function(*args, **options)
+            if entry.calls == 1:
+                with _watching(self._outside.call):
+                    return self._function(*args, **options)
             return self._capture(entry, arrays, args, options)
 
     def _capture(self, entry, arrays, args, options):
-        conditions, told = [], set()
+        conditions, told, outside = [], set(), self._outside.arrays()
 
         def depends(of, names):
             if id(of) not in told:
@@ -172,20 +265,27 @@ class _Captured:
         _optim._noted.append(depends)
         graph = "the function raised an exception"
         try:
-            with _watching(lambda module, result: depends(module, ("training",))):
+            with _watching(lambda module, result: depends(module, ("training", "frozen"))):
                 result = self._function(*args, **options)
+            changing = _changing(result)
             slots, returns = self._slots(result, arrays)
             result = None
         finally:
             _optim._noted.remove(depends)
             _state.capturing = False
             graph = _core._capture_end(self._exact)
+        if changing is not None:
+            graph = (f"it gives a {type(changing).__name__}, which a replay cannot make anew; "
+                     f"it can Arrays, numbers, text, and lists, tuples and dicts of these")
+        elif rebound := [name for of, name, array in outside if _meant(of, name) is not array]:
+            graph = (f"it makes {rebound[0]} another array, which a replay would not do; "
+                     f"write into the one that is there: {rebound[0]}[...] = ...")
         if isinstance(graph, str):
             entry.plain = True
             self._say(graph)
             variant = None
         else:
-            variant = _Variant(graph, slots, conditions, returns)
+            variant = _Variant(graph, slots, conditions, returns, outside)
             if len(entry.variants) == _MOST_VARIANTS:
                 del entry.variants[0]
                 self._say(f"what it depends on has changed {_MOST_VARIANTS} times; the oldest captures are dropped. "

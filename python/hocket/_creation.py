@@ -19,16 +19,33 @@ def _copied(x):
 
 def _of_values(obj, dtype, device):
     """Also of lists that hold arrays, and of what has no buffer but DLPack, such as PyTorch's tensors."""
+    if hasattr(obj, "__dlpack__") and not hasattr(type(obj), "__array_interface__"):
+        return _core._convert(_copied(from_dlpack(obj)), dtype, device)
     try:
         return _core._convert(obj, dtype, device)
-    except (TypeError, BufferError, ValueError):
-        if isinstance(obj, (list, tuple)) and obj and any(hasattr(each, "__dlpack__") or isinstance(each, (list, tuple)) for each in obj):
-            parts = [_of_values(each, dtype, device) for each in obj]
-            kind = result_type(*parts)
-            return _op["stack"]([part if part.dtype == kind else _op["cast"](part, kind) for part in parts], 0)
-        if not hasattr(obj, "__dlpack__"):
+    except (TypeError, ValueError, BufferError):
+        if hasattr(obj, "__array__") or hasattr(obj, "__array_interface__"):
+            return _of_numpy(obj, dtype, device)
+        if not isinstance(obj, (list, tuple)) or not any(hasattr(each, "__dlpack__") or isinstance(each, (list, tuple)) for each in obj):
             raise
-    return _core._convert(_copied(from_dlpack(obj)), dtype, device)
+    parts = [_of_values(each, dtype, device) for each in obj]
+    for part in parts:
+        if part.shape != parts[0].shape:
+            raise ValueError(f"entries of the shapes {parts[0].shape} and {part.shape} do not make one array")
+    kind = result_type(*parts)
+    return _op["stack"]([part if part.dtype == kind else _op["cast"](part, kind) for part in parts], 0)
+
+
+def _of_numpy(obj, dtype, device):
+    """Of what NumPy can read and a buffer could not say: such as tables of pandas, images of Pillow, numbers in the other order of bytes."""
+    import numpy
+    values = numpy.asarray(obj)
+    if values.ndim > 8:
+        raise ValueError(f"there are {values.ndim} axes; an array has at most 8")
+    native = values.dtype.newbyteorder("=")
+    if native.char not in "?bBhHiIlLqQefdFD":
+        raise TypeError(f"elements of NumPy's dtype {native} have no dtype here")
+    return _core._convert(values.astype(native, copy=False), dtype, device)
 
 
 def _has_buffer(obj):

@@ -3,6 +3,7 @@
 import json as _json
 
 from . import _core
+from ._creation import asarray as _asarray
 
 __all__ = ["save", "load", "Loaded", "save_checkpoint", "load_checkpoint"]
 
@@ -24,12 +25,18 @@ def _format(name):
 def save(path, arrays, *, metadata=None, compress=False, format=None):
     """Saves arrays as one file; waits until it is on disk, whole.
 
-    arrays: a dict of Arrays by name; of npy one Array. metadata: a dict of texts, which safetensors alone keeps. compress: npz.
+    arrays: a dict by name of Arrays, NumPy's or others with dtypes; of npy one. metadata: a dict of texts, which safetensors alone keeps. compress: npz.
     format: "safetensors", "npy" or "npz"; None: what the path's ending says.
     """
-    if isinstance(arrays, _core.Array):
+    if not isinstance(arrays, dict):
         arrays = {"array": arrays}
-    _core._save(path, dict(arrays), dict(metadata or {}), compress, _format(format))
+    for name, array in arrays.items():
+        if not isinstance(name, str):
+            raise TypeError(f"arrays are saved by names, which are texts; {name!r} is none")
+        if isinstance(array, dict):
+            raise TypeError(f"{name} is a dict; names such as {name + '.x'!r} would keep its arrays")
+    arrays = {name: _asarray(array) if hasattr(array, "__array__") else array for name, array in arrays.items()}
+    _core._save(path, arrays, dict(metadata or {}), compress, _format(format))
 
 
 def load(path, *, device=None, copy=False, format=None):

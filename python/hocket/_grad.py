@@ -4,6 +4,8 @@ import functools as _functools
 from contextlib import ContextDecorator as _ContextDecorator
 
 from . import _core
+from ._creation import asarray as _asarray
+from ._dtypes import isdtype as _isdtype
 
 __all__ = ["record", "pause", "is_recording", "backward", "function", "grad", "gradients", "jvp", "value_and_grad"]
 
@@ -18,11 +20,12 @@ class _Recording(_ContextDecorator):
         return type(self)()
 
     def __enter__(self):
-        self._before = _core._recording(self._on)
+        self._before = _core._recording(self._on), getattr(self, "_before", None)  # it may be entered within itself
         return self
 
     def __exit__(self, *exception):
-        _core._recording(self._before)
+        before, self._before = self._before
+        _core._recording(before)
 
 
 class record(_Recording):
@@ -74,8 +77,21 @@ def _map(function, value):
     return value
 
 
+def _as_array(value):
+    """An argument to differentiate by: numbers and what others hold as Arrays, those within lists, tuples and dicts, too."""
+    if isinstance(value, dict):
+        return {key: _as_array(entry) for key, entry in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(_as_array, value))
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_as_array, value))
+    return _asarray(value) if isinstance(value, (float, complex)) or hasattr(value, "__array__") else value
+
+
 def _leaf(x):
     """An array of the same values that stands for x alone: on the tape where x is, so that gradients of gradients go through it."""
+    if not _isdtype(x.dtype, ("real floating", "complex floating")):
+        raise TypeError(f"there is no gradient by an array of {x.dtype}; those of floats and complex numbers have one")
     with record():
         leaf = _core.operators["reshape"](x, x.shape)
     return leaf if leaf._wants_grad() else x.detach().attach_grad("track")
@@ -97,13 +113,17 @@ def value_and_grad(function, argnums=0):
 
     def differentiated(*args, **options):
         nested = is_recording()
-        leaves = [_map(_leaf, args[i]) for i in (argnums if several else (argnums,))]
+        if any(not -len(args) <= i < len(args) for i in (argnums if several else (argnums,))):
+            raise TypeError(f"argnums is {argnums}, but there are {len(args)} arguments without names")
+        leaves = [_map(_leaf, _as_array(args[i])) for i in (argnums if several else (argnums,))]
         args = list(args)
         for i, leaf in zip(argnums if several else (argnums,), leaves):
             args[i] = leaf
         with record():
             result = function(*args, **options)
             loss = result[0] if isinstance(result, tuple) else result
+            if not isinstance(loss, _core.Array):
+                raise TypeError(f"what is differentiated is to give an Array, not {loss!r:.60}")
             xs = _collected(leaves, [])
             if not loss._wants_grad():  # of none of them
                 found = [_core.operators["zeros_like"](x) for x in xs]
@@ -131,7 +151,7 @@ def jvp(function, args, tangents):
 
     args: a sequence of Arrays, tangents: as many of their shapes. The result is an Array, or a tuple of Arrays.
     """
-    leaves = [_leaf(x) for x in args]
+    leaves = [_leaf(_as_array(x)) for x in args]
     with record():
         result = function(*leaves)
     results = [result] if isinstance(result, _core.Array) else list(result)

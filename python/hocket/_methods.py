@@ -164,6 +164,26 @@ def __iter__(self):
 
 
 @_method
+def __reversed__(self):
+    return iter(self[::-1]) if self.ndim else iter(self)
+
+
+@_method
+def __trunc__(self):
+    return int(self)
+
+
+@_method
+def __round__(self, digits=None):
+    if digits is None and self.ndim == 0:
+        return round(self.item())
+    if _dtypes.isdtype(self.dtype, ("bool", "integral")) and (digits or 0) >= 0:
+        return _op["copy"](self)
+    scale = 10.0 ** (digits or 0)
+    return _op["round"](self * scale) / scale if digits else _op["round"](self)
+
+
+@_method
 def __contains__(self, value):
     return bool((self == value).any())
 
@@ -185,6 +205,8 @@ def __repr__(self):
 
 @_method
 def __format__(self, spec):
+    if spec and self.ndim and spec[-1] not in "s<>^0123456789":
+        raise TypeError(f"the format {spec!r} is for a number, and the array has the shape {self.shape}")
     return format(self.item() if spec and self.ndim == 0 else str(self), spec)
 
 
@@ -208,12 +230,13 @@ def __deepcopy__(self, memo):
     return _op["copy"](self)
 
 
-def _unpickled(values, shape, dtype, device):
-    return _core._from_bytes(values, shape, dtype, device)
+def _unpickled(values, shape, dtype, device, wants_grad=False):
+    x = _core._from_bytes(values, shape, dtype, device)
+    return x.attach_grad() if wants_grad else x
 
 
 @_method
 def __reduce__(self):
     values = bytearray(self.nbytes)
     self._copy_to(values)
-    return _unpickled, (values, self.shape, self.dtype, self.device)
+    return _unpickled, (values, self.shape, self.dtype, self.device, self._has_grad())

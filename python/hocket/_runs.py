@@ -3,6 +3,7 @@
 import os as _os
 
 from . import _core, _notebook
+from ._creation import asarray as _asarray
 
 __all__ = ["all_reduce", "runtime", "split_and_load", "stats", "trace"]
 
@@ -46,7 +47,7 @@ def all_reduce(arrays):
 
 def split_and_load(x, devices, shares=None):
     """Slices of the first axis of x, one on each device, as a list. shares: their sizes; else equal ones."""
-    return _core._split_and_load(x, devices, shares)
+    return _core._split_and_load(_asarray(x), devices, shares)
 
 
 class trace:
@@ -72,6 +73,9 @@ class trace:
         return self._FORMATS[ending]
 
     def __enter__(self):
+        folder = _os.path.dirname(_os.path.abspath(self._path or "."))
+        if not _os.path.isdir(folder):  # better now than when all has run
+            raise FileNotFoundError(f"there is no folder {folder}, where {self._path} is to be written")
         _core._trace_start(self._memory)
         return self
 

@@ -5,6 +5,7 @@ later is raised where a value is looked at. A note says on which line the call w
 """
 
 import builtins as _b
+import re as _re
 
 
 class Error(Exception):
@@ -67,9 +68,33 @@ _CLASSES = {
 }
 
 
+# What messages call by C's names, where Python's are others than hk.NAME for hk_NAME.
+_IN_PYTHON = {
+    "HK_RECORD": "hk.record()",
+    "between hk_pause_begin and hk_pause_end": "within hk.pause()",
+    "hk_attach_grad": "attach_grad()",
+    "hk_backward_all": "hk.backward([…])",
+    "hk_backward_with": "keep=True",
+    "hk_cast": "astype()",
+    "hk_detach": "detach()",
+    "hk_to_device": "to_device()",
+    "hk_capture_begin": "@hk.capture",
+    "hk_runtime_init": "hk.runtime()",
+}
+
+
+def _in_python(message):
+    if "hk_" in message or "HK_" in message:
+        for name, python in _IN_PYTHON.items():
+            message = _re.sub(rf"\b{name}\b", python, message)
+        message = _re.sub(r"\bhk_([a-z0-9_]+)", r"hk.\1", message)
+    return message
+
+
 def _raise(code, message, operation, device, inputs, line, file, count):
     """Called by the extension module with what a record says."""
     cls = ZeroDivisionError if message.startswith("division by zero") else _CLASSES.get(code, DeviceError)
+    message = _in_python(message)
     text = f"{operation}: {message}" if operation else message
     error = cls(text)
     error.code, error.operation, error.device, error.inputs = code, operation, device, inputs

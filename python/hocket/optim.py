@@ -1,7 +1,7 @@
 """Updates of parameters from their gradients."""
 
 from . import _core
-from ._creation import asarray
+from ._creation import asarray as _asarray
 from .nn._module import Module as _Module
 
 __all__ = [
@@ -92,7 +92,7 @@ def _check_names(kept, loaded):
 
 
 class Optimizer:
-    """What updates parameters: Arrays with attached gradients, or those of a Module.
+    """What updates parameters: Arrays with attached gradients, or those of a Module. What is frozen since stays as it is.
 
     Of a Module whose parameters are still to be made, which its first call does, they are asked for at the first step.
     """
@@ -117,6 +117,8 @@ class Optimizer:
         for p in params:
             if not isinstance(p, _core.Array) or not p._has_grad():
                 raise ValueError(f"a parameter has no gradient: attach_grad() gives it one; it is {p!r:.60}")
+        if len({id(p) for p in params}) < len(params):
+            raise ValueError("a parameter is given twice; it would be updated twice in each step")
         self._params = params
         self._create()
 
@@ -127,6 +129,10 @@ class Optimizer:
     def params(self):
         """The parameters; none before they are made."""
         return list(self._params or ())
+
+    def _trained(self):
+        """Those that have a gradient: all but the frozen ones."""
+        return [p for p in self._params or () if p._has_grad()]
 
     @property
     def lr(self):
@@ -145,16 +151,20 @@ class Optimizer:
         """Goes on from what was saved: a dict like that of state()."""
         state = self.state()
         _check_names(state, arrays)
+        arrays = {name: _asarray(array) for name, array in arrays.items()}
+        for name, array in state.items():  # before the first is written
+            if array.shape != arrays[name].shape:
+                raise ValueError(f"{name} has the shape {array.shape}, and what is loaded {arrays[name].shape}")
         for name, array in state.items():
             array[...] = arrays[name]
 
     def zero_grad(self):
         """Sets all gradients to zeros: for parameters that are attached in the mode 'add'."""
-        for p in self.params:
+        for p in self._trained():
             p.grad[...] = 0
 
     def clip_grad_norm(self, norm):
-        return clip_grad_norm(self.params, norm)
+        return clip_grad_norm(self._trained(), norm)
 
 
 class SGD(Optimizer):
@@ -169,7 +179,7 @@ class SGD(Optimizer):
         if self._params is None:
             self._begin()
         batch = self.batch if batch is None else batch
-        _core._sgd(self._params, self._lr, batch, self.weight_decay)
+        _core._sgd(self._trained(), self._lr, batch, self.weight_decay)
         for told in _noted:
             told(self, ("_lr", "weight_decay", "batch"))
 
@@ -227,7 +237,7 @@ class _Stateful(Optimizer):
             super().load(arrays)
         for name, array in arrays.items():
             if name.startswith("coefficients."):
-                self.lr = float(array.tolist()[0])
+                self.lr = float(_asarray(array).tolist()[0])
 
     def _load_parts(self, arrays):
         if self._optimizer is None:
@@ -236,9 +246,9 @@ class _Stateful(Optimizer):
         wanted = list(own) + [f"state.{i}" for i in range(len(self._params))]
         _check_names(wanted, arrays)
         for name, array in own.items():
-            array[...] = arrays[name]
+            array[...] = _asarray(arrays[name])
         for i in range(len(self._params)):
-            self._optimizer.scatter(i, asarray(arrays[f"state.{i}"]))
+            self._optimizer.scatter(i, _asarray(arrays[f"state.{i}"]))
 
 
 class Momentum(_Stateful):

@@ -56,7 +56,7 @@ static hk_array *without_front(hk_array *values, int ndim)
 bool py_assign(hk_array *target, hk_array *values)
 {
     hk_dims to = hk_dims_get(target), from = hk_dims_get(values);
-    if (!py_may_write(target) || !py_fits(&from, &to, true))
+    if (!py_may_write(target) || !py_may_be_written(values, target) || !py_fits(&from, &to, true))
         return false;
     if (py_kind(hk_array_dtype(values)) == 3 && py_kind(hk_array_dtype(target)) < 3 &&
         hk_array_dtype(target) != HK_BOOL) {
@@ -76,10 +76,26 @@ bool py_assign(hk_array *target, hk_array *values)
 
 bool py_may_write(hk_array *x)
 {
-    if (!hk_is_read_only(x))
+    if (hk_is_read_only(x))
+        PyErr_SetString(PyExc_ValueError, "the array is read only: a broadcast view, or memory for "
+                                          "reading; copy() gives one that is not");
+    else if (hk_is_recording() && hk_wants_grad(x))
+        PyErr_SetString(PyExc_ValueError,
+                        "while recording, an array that wants a gradient cannot be written into; "
+                        "hk.where() makes a new one, and within hk.pause() it may be written");
+    else
         return true;
-    PyErr_SetString(PyExc_ValueError, "the array is read only: a broadcast view, or memory for "
-                                      "reading; copy() gives one that is not");
+    return false;
+}
+
+bool py_may_be_written(hk_array *values, hk_array *target)
+{
+    if (py_kind(hk_array_dtype(target)) < 2 || !hk_is_recording() || !hk_wants_grad(values))
+        return true;
+    PyErr_SetString(PyExc_ValueError,
+                    "while recording, what wants a gradient cannot be written into an array, where "
+                    "the gradient would be lost; detach() the values, or use a call that gives a "
+                    "new array, such as hk.where() or hk.concat()");
     return false;
 }
 

@@ -99,7 +99,7 @@ static PyObject *mask_assign(PyObject *self, PyObject *arguments)
         return NULL;
     hk_array *x = py_array_get(of, "x"), *mask = x ? py_array_get(by, "mask") : NULL;
     hk_array *value = mask ? py_array_get(with, "value") : NULL;
-    if (!value || !py_may_write(x))
+    if (!value || !py_may_write(x) || !py_may_be_written(value, x))
         return NULL;
     hk_mask_assign_at(py_source(), x, mask, value);
     py_settle(x, &value, 1);

@@ -100,7 +100,6 @@ typedef enum value_kind { KIND_BOOL, KIND_INT, KIND_FLOAT, KIND_COMPLEX } value_
 typedef struct nest {
     hk_dims shape;
     value_kind kind;
-    bool beyond_i64;          /* an int that only uint64 holds */
     PyObject **numbers;       /* owned */
     Py_ssize_t count, filled; /* of numbers */
 } nest;
@@ -111,13 +110,25 @@ static bool is_sequence(PyObject *object)
            PyType_IsSubtype(Py_TYPE(object), &PyRange_Type);
 }
 
+/* Whether it says that it has axes: such as NumPy's arrays, of which some have one element. */
+static bool has_axes(PyObject *object)
+{
+    PyObject *count = PyObject_GetAttrString(object, "ndim");
+    bool has = count && PyLong_Check(count) && PyObject_IsTrue(count) > 0;
+    Py_XDECREF(count);
+    if (!count && PyErr_ExceptionMatches(PyExc_AttributeError))
+        PyErr_Clear();
+    return has || PyErr_Occurred();
+}
+
 /* An element: a number, or what has one, as NumPy's scalars and arrays () do. */
 static PyObject *number_of(PyObject *object)
 {
     if (py_is_number(object))
         return Py_NewRef(object);
-    PyObject *item =
-        PyObject_HasAttrString(object, "item") ? PyObject_CallMethod(object, "item", NULL) : NULL;
+    PyObject *item = !has_axes(object) && PyObject_HasAttrString(object, "item")
+                         ? PyObject_CallMethod(object, "item", NULL)
+                         : NULL;
     if (item && py_is_number(item))
         return item;
     if (!PyErr_Occurred())
@@ -213,8 +224,12 @@ static bool fill_ints(const nest *self, bool is_unsigned, int64_t *out)
         PyObject *number = self->numbers[i];
         out[i] =
             is_unsigned ? (int64_t)PyLong_AsUnsignedLongLong(number) : PyLong_AsLongLong(number);
-        if (out[i] == -1 && PyErr_Occurred())
+        if (out[i] == -1 && PyErr_Occurred()) {
+            if (PyErr_ExceptionMatches(PyExc_OverflowError))
+                PyErr_Format(PyExc_OverflowError, "the number %R is out of the range of %s", number,
+                             is_unsigned ? "uint64" : "int64");
             return false;
+        }
     }
     return true;
 }

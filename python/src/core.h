@@ -108,8 +108,10 @@ hk_array *py_call_operands(const hk_operator *op, const hk_operand *operands, hk
 void py_call_operands_into(const hk_operator *op, hk_array *out, const hk_operand *operands);
 /* target becomes the values, broadcast and cast. Raises, and writes nothing, where they do not go. */
 bool py_assign(hk_array *target, hk_array *values);
-/* Raises where x is read only. */
+/* Raises where x is read only, or wants a gradient while this thread records. */
 bool py_may_write(hk_array *x);
+/* Raises where the gradient that values want would be lost in target. */
+bool py_may_be_written(hk_array *values, hk_array *target);
 /* Raises where one shape does not broadcast to the other. may_drop: axes of 1 in front may be too many. */
 bool py_fits(const hk_dims *from, const hk_dims *to, bool may_drop);
 /* 0: bool, 1: integers, 2: floats */

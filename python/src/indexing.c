@@ -54,6 +54,8 @@ static bool becomes(view *self, hk_array *x)
 static bool apply_index(view *self, PyObject *part)
 {
     int64_t index = PyLong_AsLongLong(part);
+    if (index == -1 && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_OverflowError))
+        PyErr_Format(PyExc_IndexError, "the index %R is out of the range of int64", part);
     if (index == -1 && PyErr_Occurred())
         return false;
     return becomes(self, hk_index_at(self->at, self->x, self->axis, index));

@@ -75,7 +75,7 @@ typedef struct exported {
     Py_ssize_t shape[HK_MAX_NDIM], strides[HK_MAX_NDIM];
 } exported;
 
-static void describe(exported *self, Py_buffer *view, int flags)
+static void describe(exported *self, Py_buffer *view, int flags, bool is_read_only)
 {
     hk_array *x = self->lent.x;
     hk_dims shape = hk_dims_get(x), strides = hk_strides_get(x);
@@ -88,7 +88,7 @@ static void describe(exported *self, Py_buffer *view, int flags)
     view->buf = self->lent.loan.data;
     view->len = (Py_ssize_t)hk_size(x) * bytes;
     view->itemsize = bytes;
-    view->readonly = 0;
+    view->readonly = is_read_only; /* what would be written into is a copy */
     view->ndim = shape.ndim;
     view->format = flags & PyBUF_FORMAT ? (char *)(uintptr_t)format_of(dtype) : NULL;
     view->shape = flags & PyBUF_ND ? self->shape : NULL;
@@ -123,6 +123,10 @@ int py_array_get_buffer(PyObject *self, Py_buffer *view, int flags)
         PyErr_SetString(PyExc_BufferError, "the array is not contiguous");
         return -1;
     }
+    if (hk_is_read_only(x) && (flags & PyBUF_WRITABLE) == PyBUF_WRITABLE) {
+        PyErr_SetString(PyExc_BufferError, "the array is read only");
+        return -1;
+    }
     exported *made = malloc(sizeof *made);
     if (!made || !lent_begin(&made->lent, x)) {
         free(made);
@@ -133,7 +137,7 @@ int py_array_get_buffer(PyObject *self, Py_buffer *view, int flags)
         return -1;
     }
     interrupted = NULL;
-    describe(made, view, flags);
+    describe(made, view, flags, hk_is_read_only(x));
     view->internal = made;
     view->obj = Py_NewRef(self);
     return 0;

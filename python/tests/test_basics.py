@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 
@@ -57,3 +59,37 @@ def test_numpy_functions_pass_their_keywords_on():
     assert np.isclose(float(np.var(x, ddof=1)), values.var(ddof=1))
     out = hk.zeros((3,))
     assert np.sum(x, axis=0, out=out) is out and out.tolist() == [3, 5, 7]
+
+
+def test_arrays_of_what_others_hold():
+    class Elsewhere:
+        def __array__(self, dtype=None, copy=None):
+            return np.arange(3)
+
+    assert hk.asarray(Elsewhere()).tolist() == [0, 1, 2]
+    assert hk.asarray(np.arange(3, dtype=">i4")).tolist() == [0, 1, 2]
+    assert hk.asarray([np.ones(1), np.ones(1)]).shape == (2, 1)
+    assert hk.asarray([hk.ones(1), hk.ones(1)]).shape == (2, 1)
+
+
+@pytest.mark.parametrize("value, kind, text", [
+    ([[1, 2], [3]], ValueError, r"entries of the shapes \(2,\) and \(1,\)"),
+    ([hk.ones(2), hk.ones(3)], ValueError, r"entries of the shapes \(2,\) and \(3,\)"),
+    (2**70, OverflowError, f"the number {2**70} is out of the range of int64"),
+    (np.array(["a"]), TypeError, "NumPy's dtype <U1 have no dtype here"),
+    (np.array([object()]), TypeError, "NumPy's dtype object"),
+    (np.zeros(1, dtype="M8[D]"), TypeError, "NumPy's dtype datetime64"),
+    (np.zeros((1,) * 9), ValueError, "9 axes; an array has at most 8"),
+])
+def test_what_makes_no_array_says_why(value, kind, text):
+    with pytest.raises(kind, match=text):
+        hk.asarray(value)
+
+
+def test_what_python_asks_of_sequences_and_numbers():
+    assert [int(x) for x in reversed(hk.arange(3))] == [2, 1, 0]
+    assert math.trunc(hk.asarray(-2.6)) == -2
+    assert round(hk.asarray(2.6)) == 3 and round(hk.arange(3), 1).tolist() == [0, 1, 2]
+    assert round(hk.asarray([1.25, 2.0]), 1).tolist() == hk.asarray([1.2, 2.0]).tolist()
+    with pytest.raises(TypeError, match=r"is for a number, and the array has the shape \(2,\)"):
+        f"{hk.ones(2):.3f}"

@@ -289,3 +289,119 @@ def test_a_capture_in_several_threads():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_numbers_that_are_equal_and_yet_others():
+    step, _ = counted(lambda x, k: x * k)
+    for k in (0.0, 0.0, 0.0, -0.0):
+        assert str(step(array(1), k).tolist()) == str([k])
+
+
+def test_generators_and_coroutines_are_called():
+    @hk.capture
+    def halves(x):
+        yield x / 2
+
+    for i in range(3):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert [y.tolist() for y in halves(array(i))] == [[i / 2]]
+    with pytest.warns(RuntimeWarning, match="after its call has returned"):
+        list(hk.capture(lambda x: (yield x))(array(1)))
+
+
+def test_results_that_cannot_be_made_anew():
+    class Pair:
+        def __init__(self, x):
+            self.x = x
+
+    step, runs = counted(Pair)
+    with pytest.warns(RuntimeWarning, match="gives a Pair"):
+        results = [step(array(i)).x for i in range(4)]
+    assert [x.tolist() for x in results] == [[0], [1], [2], [3]] and len(runs) == 4
+    step, runs = counted(lambda x: (x + 1, None, "text", {"shape": x.shape, "dtype": x.dtype}))
+    assert [step(array(1))[3]["shape"] for _ in range(4)] == [(1,)] * 4 and len(runs) == 2
+
+
+def test_names_that_come_to_mean_other_arrays():
+    class Counter(nn.Module):
+        def __init__(self):
+            self.count = hk.zeros(())
+
+        def forward(self, x):
+            self.count = self.count + x.sum()
+            return self.count
+
+    counter = [Counter()]  # not to be found but by its calls
+    step = hk.capture(lambda x: counter[0](x))
+    with pytest.warns(RuntimeWarning, match=r"makes count another array.*count\[...\] ="):
+        assert [float(step(array(1))) for _ in range(5)] == [1, 2, 3, 4, 5]
+
+    total = hk.zeros(())
+
+    @hk.capture
+    def add(x):
+        nonlocal total
+        total = total + x.sum()
+        return total
+
+    with pytest.warns(RuntimeWarning, match="makes total another array"):
+        assert [float(add(array(1))) for _ in range(5)] == [1, 2, 3, 4, 5]
+
+
+def test_names_that_mean_other_arrays_at_the_next_call():
+    class Holder:
+        pass
+
+    weight, holder = array(2), Holder()
+    holder.weight = array(3)
+    runs = []
+
+    @hk.capture
+    def scaled(x):
+        runs.append(1)
+        return x * weight * holder.weight
+
+    assert [scaled(array(1)).tolist() for _ in range(3)] == [[6]] * 3
+    weight = array(5)
+    assert [scaled(array(1)).tolist() for _ in range(3)] == [[15]] * 3
+    holder.weight = array(7)
+    assert [scaled(array(1)).tolist() for _ in range(3)] == [[35]] * 3 and len(runs) == 4
+
+
+def test_freezing_is_heard():
+    net = nn.Sequential(nn.Linear(2), nn.Linear(1))
+    opt = optim.Adam(net, lr=.1)
+
+    @hk.capture
+    def step(x):
+        with hk.record():
+            loss = (net(x) ** 2).sum()
+        loss.backward()
+        opt.step()
+        return loss
+
+    x = array([1, 2])
+    for _ in range(3):
+        step(x)
+    for frozen in (True, False):
+        next(iter(net.children())).freeze(frozen)
+        before = [net.state()[name].tolist() for name in ("0.weight", "1.weight")]
+        for _ in range(3):
+            step(x)
+        after = [net.state()[name].tolist() for name in ("0.weight", "1.weight")]
+        assert (before[0] == after[0]) == frozen and before[1] != after[1]
+
+
+def test_methods_of_objects_that_cannot_be_kept():
+    class Narrow:
+        __slots__ = ("w",)
+
+        @hk.capture
+        def scaled(self, x):
+            return x * self.w
+
+    narrow = Narrow()
+    narrow.w = array(2)
+    with pytest.warns(RuntimeWarning, match="a Narrow has no hash or no weak references"):
+        assert [narrow.scaled(array(3)).tolist() for _ in range(3)] == [[6]] * 3

@@ -223,3 +223,12 @@ def test_an_end_amid_work():
             "with hk.record():\n  y = x\n  for _ in range(20): y = y @ x\ny.backward()\nprint('issued')")
     ended = run(code)
     assert ended.returncode == 0 and ended.stdout == "issued\n" and not ended.stderr
+
+
+def test_split_and_load_of_numpys_and_a_trace_into_nowhere(tmp_path):
+    assert [x.tolist() for x in hk.split_and_load(np.arange(2.0), ["cpu:0", "cpu:0"][:1])] == [[0, 1]]
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        with hk.trace(tmp_path / "none" / "run.html"):
+            pass
+    with hk.trace():  # the first did not begin
+        pass

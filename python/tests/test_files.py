@@ -136,3 +136,14 @@ def test_what_is_no_checkpoint(tmp_path):
     hk.save_checkpoint(tmp_path / "a.safetensors", step=1)
     with pytest.raises(KeyError, match="no part called net"):
         hk.load_checkpoint(tmp_path / "a.safetensors", net=hk.nn.Linear(1))
+
+
+def test_what_others_hold_is_saved_too(tmp_path):
+    hk.save(tmp_path / "a.npz", {"numpy": np.arange(3), "hocket": hk.ones(2)})
+    assert {name: x.tolist() for name, x in hk.load(tmp_path / "a.npz").items()} == {"numpy": [0, 1, 2], "hocket": [1, 1]}
+    hk.save(tmp_path / "a.npy", np.arange(3))
+    assert hk.load(tmp_path / "a.npy").tolist() == [0, 1, 2]
+    with pytest.raises(TypeError, match="names, which are texts; 1 is none"):
+        hk.save(tmp_path / "b.npz", {1: hk.ones(1)})
+    with pytest.raises(TypeError, match="a is a dict; names such as 'a.x'"):
+        hk.save(tmp_path / "b.npz", {"a": {"x": hk.ones(1)}})

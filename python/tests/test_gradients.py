@@ -1,4 +1,5 @@
 import gc
+import pickle
 import threading
 import weakref
 
@@ -429,3 +430,56 @@ def test_what_is_made_of_these():
 def test_what_cannot_be_drawn_is_refused(call):
     with pytest.raises((ValueError, TypeError, OverflowError, IndexError)):
         call()
+
+
+def test_one_recording_within_itself():
+    recording = hk.record()
+    with recording:
+        with recording:
+            pass
+        assert hk.is_recording()
+    assert not hk.is_recording()
+
+
+@pytest.mark.parametrize("key", [0, slice(None), Ellipsis, [1], np.array([True, False])])
+def test_writes_that_would_lose_a_gradient_raise_and_write_nothing(key):
+    x, plain = hk.ones(2).attach_grad(), hk.zeros(2)
+    with hk.record():
+        y = x * 2
+        for target in (x, y, y[:]):
+            with pytest.raises(ValueError, match="while recording, an array that wants a gradient"):
+                target[key] = 5
+        with pytest.raises(ValueError, match="gradient would be lost"):
+            plain[key] = x[:1]
+        plain[key] = 3
+    assert x.tolist() == [1, 1] and y.tolist() == [2, 2] and 3 in plain.tolist()
+    y.backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+def test_messages_say_pythons_names():
+    x = hk.ones(2).attach_grad()
+    with hk.record():
+        y = x.sum()
+    y.backward()
+    with pytest.raises(ValueError, match=r"hk.backward\(\[…\]\)\), or keep the tape \(keep=True\)"):
+        y.backward()
+    with pytest.raises(ValueError, match=r"recording \(hk.record\(\)\)"):
+        hk.ones(2).backward()
+
+
+def test_a_pickled_array_wants_its_gradient():
+    assert pickle.loads(pickle.dumps(hk.ones(2).attach_grad()))._has_grad()
+    assert not pickle.loads(pickle.dumps(hk.ones(2)))._has_grad()
+
+
+def test_grad_by_numbers_and_refusals():
+    assert hk.grad(lambda x: x * x)(3.0).tolist() == 6
+    assert hk.grad(lambda x: (x * x).sum())(np.array([1.0, 2.0])).tolist() == [2, 4]
+    assert hk.grad(lambda p: p["a"][0] * 2)({"a": [1.0]})["a"][0].tolist() == 2
+    for function, argument, text in ((lambda x: x.sum(), hk.arange(3), "no gradient by an array of int64"),
+                                     (lambda x: None, hk.ones(1), "is to give an Array, not None")):
+        with pytest.raises(TypeError, match=text):
+            hk.grad(function)(argument)
+    with pytest.raises(TypeError, match="argnums is 1, but there are 1"):
+        hk.grad(lambda x: x, argnums=1)(hk.ones(1))

@@ -120,3 +120,9 @@ def test_values_with_axes_of_1_in_front(shape, key):
     assert x.tolist() == wanted.tolist()
     with pytest.raises(ValueError, match="do not go into"):
         x[key] = hk.ones((2,) + part.shape)
+
+
+def test_an_index_beyond_all_arrays():
+    for index in (2**70, -2**70):
+        with pytest.raises(IndexError, match="out of the range of int64"):
+            hk.arange(3)[index]

@@ -1,5 +1,6 @@
 import copy
 import gc
+import pickle
 import weakref
 
 import numpy as np
@@ -486,3 +487,59 @@ def test_layers_that_make_arrays_on_the_way_release_them():
             gc.collect()
             used.append(hk.stats()["devices"]["cpu:0"]["used_bytes"])
         assert used[1] >= used[3], name
+
+
+class Odd(nn.Module):
+    def __init__(self):
+        self.body = nn.Sequential(nn.Conv2d(3, 3), nn.BatchNorm(), nn.ReLU(), nn.MaxPool2d(2, ceil_mode=True), nn.Flatten())
+        self.heads = {"a": nn.Linear(2), "b": [nn.Dropout(.5), nn.Linear(1, bias=False)]}
+        self.scale, self.offset = nn.Parameter(hk.ones(2)), hk.zeros(2)
+
+    def forward(self, x):
+        return self.heads["a"](self.body(x)) * self.scale + self.offset
+
+
+def test_pickles():
+    net, x = Odd(), hk.random.normal((2, 1, 8, 8))
+    net.heads["b"][1].initialize(nn.init.constant(3))
+    net(x)
+    net.body.freeze()
+    net.eval()
+    other = pickle.loads(pickle.dumps(net))
+    assert other(x).tolist() == net(x).tolist() and not other.training
+    assert [name for name, _ in other.named_parameters()] == [name for name, _ in net.named_parameters()]
+    assert "scale" in dict(other.named_parameters()) and "offset" in other.state()
+    assert other.heads["b"][1](hk.ones((1, 2))).tolist() == [[6]]  # not made yet when it was pickled
+    other.body.freeze(False)
+    assert "body.0.weight" in dict(other.named_parameters())
+
+
+def test_a_module_among_its_own_parts():
+    net = Odd()
+    net.me = net
+    assert repr(net).endswith("(me): Odd(…)\n)") and len(net.modules()) == 10
+
+
+def test_what_does_not_fit_is_not_loaded_at_all():
+    net = nn.Sequential(nn.Linear(3), nn.Linear(2)).build((1, 4))
+    state = {name: np.zeros(array.shape, "float32") for name, array in net.state().items()}
+    before = net.state()["0.weight"].tolist()
+    with pytest.raises(ValueError, match=r"1.bias has the shape \(2,\), and what is loaded \(7,\)"):
+        net.load({**state, "1.bias": hk.ones(7)})
+    assert net.state()["0.weight"].tolist() == before
+    assert net.load(state)(hk.ones((1, 4))).tolist() == [[0, 0]]  # of NumPy's arrays
+
+
+def test_layers_take_what_others_hold_and_count_their_inputs():
+    layer = nn.Linear(2)
+    assert layer(np.ones((1, 3), "float32")).shape == layer([[1.0, 2.0, 3.0]]).shape == (1, 2)
+    layer.weight = np.ones((2, 3), "float32")
+    layer.bias = [0.0, 1.0]
+    assert layer(hk.ones((1, 3))).tolist() == [[3, 4]] and isinstance(layer.weight, hk.Array)
+    for inputs in ((), (None,), (hk.ones((1, 3)), hk.ones(3))):
+        with pytest.raises(TypeError, match="Linear takes an Array, not"):
+            layer(*inputs)
+    with pytest.raises(TypeError, match=r"class ReLU; ReLU\(…\) makes"):
+        nn.Sequential(nn.Linear(2), nn.ReLU)
+    with pytest.raises(TypeError, match="a module or a function, not 3"):
+        nn.Sequential(3)

@@ -163,3 +163,44 @@ def test_refusals():
     with pytest.raises(TypeError):
         optim.sgd([p], "x")
     hk._core._failures_clear()
+
+
+@pytest.mark.parametrize("make", [optim.SGD, optim.Momentum, optim.Adam])
+def test_what_is_frozen_stays_as_it_is(make):
+    net = nn.Sequential(nn.Linear(3), nn.Linear(2)).build((1, 4))
+    opt = make(net, lr=.1)
+
+    def step():
+        with hk.record():
+            loss = (net(hk.ones((1, 4))) ** 2).sum()
+        loss.backward()
+        opt.clip_grad_norm(1e3)
+        opt.step()
+        opt.zero_grad()
+        return [net.state()[f"{i}.weight"].tolist() for i in range(2)]
+
+    first = net.children()[0]
+    before = step()
+    first.freeze()
+    frozen = step()
+    assert frozen[0] == before[0] and frozen[1] != before[1]
+    first.freeze(False)
+    assert step()[0] != frozen[0]
+
+
+def test_a_parameter_is_given_once():
+    p = hk.ones(2).attach_grad()
+    with pytest.raises(ValueError, match="given twice"):
+        optim.Adam([p, p])
+
+
+def test_what_does_not_fit_an_optimiser_is_not_loaded_at_all():
+    p = hk.ones(2).attach_grad()
+    opt = optim.Adam([p], lr=.5)
+    before = {name: x.tolist() for name, x in opt.state().items()}
+    wrong = {name: np.ones(x.shape) for name, x in opt.state().items()} | {"state.0": np.ones((2, 3))}
+    with pytest.raises(ValueError, match=r"state.0 has the shape \(2, 2\), and what is loaded \(2, 3\)"):
+        opt.load(wrong)
+    assert {name: x.tolist() for name, x in opt.state().items()} == before
+    opt.load({name: x.tolist() for name, x in opt.state().items()} | {"coefficients.0": [.25, 0.0]})
+    assert opt.lr == .25

@@ -101,6 +101,9 @@ def test_broadcast_views_are_not_written():
         wide[0, 0] = 5
     assert x.tolist() == [1, 2]
     assert np.asarray(wide).tolist() == [[1, 2]] * 3
+    assert memoryview(wide).readonly and not memoryview(x).readonly
+    with pytest.raises(ValueError, match="read-only"):
+        np.asarray(wide)[0, 0] = 5  # would be lost
 
 
 def test_what_cannot_be_shared_says_so():

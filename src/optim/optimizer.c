@@ -31,6 +31,7 @@ typedef struct parameter {
     hk_array *x, *state; /* counted */
     hk_array *grad;      /* in place of x's own, counted; NULL: that */
     int device;          /* index of its coefficients */
+    bool had_grad;       /* when the optimiser was made */
 } parameter;
 
 struct hk_optimizer {
@@ -192,8 +193,10 @@ static hk_optimizer *allocate(hk_array *const *params, int count, const hk_statu
     atomic_init(&self->refs, 1);
     self->status = status;
     self->count = kept;
-    for (int i = 0; i < kept; i++)
+    for (int i = 0; i < kept; i++) {
         self->params[i].x = hk_array_retain(params[i]);
+        self->params[i].had_grad = params[i] && hk_has_grad(params[i]);
+    }
     return self;
 }
 
@@ -291,6 +294,8 @@ static void update(hk_optimizer *self, int index)
     hk_array *grad = param->grad ? param->grad : hki_grad_get(param->x);
     if (!self->method)
         fail(self, param, index, hk_status_message(hk_optimizer_status(self)));
+    else if (!grad && param->had_grad)
+        return; /* frozen since */
     else if (!grad)
         fail(self, param, index, "has no gradient: hk_attach_grad gives it one");
     else

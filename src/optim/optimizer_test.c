@@ -236,6 +236,36 @@ static void test_failed_gradient(hk_device device)
     hk_array_release(x);
 }
 
+/* A parameter whose gradient was taken away stays as it is, and so does its state; others go on. */
+static void test_frozen(hk_device device)
+{
+    HK_SCOPE;
+    float before[2][SIZE], after[2][SIZE], state[2][2 * SIZE];
+    hk_array *params[] = {param_create(HK_F32, device), param_create(HK_F32, device)};
+    hk_optimizer *optimizer = hk_optimizer_create("adam", params, 2, NULL);
+    hk_array *kept = hk_optimizer_array(optimizer, 1, NULL, 0);
+    for (int step = 0; step < 2; step++) {
+        for (int i = 0; i < 2; i++) {
+            set_gradient(params[i], step);
+            CHECK(hk_ok(hk_to_host(params[i], before[i], sizeof before[i])));
+        }
+        if (step == 1)
+            hk_attach_grad(params[0], HK_GRAD_NULL);
+        CHECK(hk_ok(hk_to_host(kept, state[0], sizeof state[0])));
+        hk_optimizer_step(optimizer);
+        CHECK(hk_ok(hk_to_host(kept, state[1], sizeof state[1])));
+        for (int i = 0; i < 2; i++) {
+            CHECK(hk_ok(hk_to_host(params[i], after[i], sizeof after[i])));
+            CHECK(!memcmp(before[i], after[i], sizeof after[i]) == (step == 1 && i == 0));
+        }
+        CHECK(!memcmp(state[0], state[1], sizeof state[0]) == (step == 1));
+    }
+    CHECK(hk_ok(hk_wait_all()));
+    hk_optimizer_release(optimizer);
+    hk_array_release(params[0]);
+    hk_array_release(params[1]);
+}
+
 static void check_refused(const char *method, hk_array *const *params, int count,
                           const hk_optimizer_options *options, const char *text)
 {
@@ -475,6 +505,7 @@ int main(void)
         test_captured(accelerator);
         test_saved(cpu);
         test_failed_gradient(cpu);
+        test_frozen(cpu);
         test_failed_gradient(accelerator);
         test_refused(cpu);
         test_clip(cpu, accelerator);

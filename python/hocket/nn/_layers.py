@@ -225,6 +225,8 @@ class Attention(Layer):
     Gives (n, t, features). causal: positions see none behind them.
     """
 
+    _takes_more = True
+
     def __init__(self, features, heads, causal=False):
         super().__init__("attention", features, heads, causal)
         self._text = f"{features}, heads={heads}" + ", causal=True" * causal
@@ -234,6 +236,8 @@ class Attention(Layer):
 
 
 class _Recurrent(_Described):
+    _takes_more = True
+
     def __init__(self, features, layers=1, *, bidirectional=False, dropout=0.0, whole_state=False, final_state=False):
         if whole_state and (layers != 1 or bidirectional or final_state):
             raise ValueError("whole_state is for one layer in one direction; final_state gives the last states of several")
@@ -284,7 +288,9 @@ class Sequential(Module):
     """One after another; parts are modules or functions, such as hk.relu. They are named "0", "1", …"""
 
     def __init__(self, *parts):
-        self._items = [part if isinstance(part, Module) else Lambda(part) for part in parts]
+        self._items = []
+        for part in parts:
+            self.append(part)
 
     def forward(self, x):
         for part in self._items:
@@ -295,6 +301,10 @@ class Sequential(Module):
         return [(str(i), part) for i, part in enumerate(self._items)]
 
     def append(self, part):
+        if isinstance(part, type) and issubclass(part, Module):
+            raise TypeError(f"a part is the class {part.__name__}; {part.__name__}(…) makes a module")
+        if not callable(part):
+            raise TypeError(f"a part is to be a module or a function, not {part!r:.60}")
         self._items.append(part if isinstance(part, Module) else Lambda(part))
         return self
 

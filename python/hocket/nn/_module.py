@@ -3,6 +3,7 @@
 import threading as _threading
 
 from .. import _core, _notebook
+from .._creation import asarray as _asarray
 from .._grad import pause as _pause
 from ..errors import Error as _Error
 
@@ -105,6 +106,7 @@ class Module:
     """
 
     training = True
+    frozen = False
 
     def forward(self, *inputs):
         raise NotImplementedError(f"{type(self).__name__} has no forward")
@@ -181,15 +183,22 @@ class Module:
     def load(self, arrays, strict=True):
         """The arrays become those of a dict like that of state(), or of a file of hk.save. Returns the module.
 
+        Of what does not fit none is written. Values may be whatever asarray takes, such as NumPy's arrays and PyTorch's tensors.
+
         strict: every array that is there has to be given, and nothing else.
         """
         if not isinstance(arrays, dict):
             from .._files import load
             arrays = load(arrays)
-        missing = [path for path in self.state() if path not in arrays]
+        arrays = {path: _asarray(array) for path, array in arrays.items()}
+        state = self.state()
+        missing = [path for path in state if path not in arrays]
         if missing and strict:
             raise KeyError(f"{', '.join(missing)} of the module is not among what is loaded")
         owners = sorted(self.named_modules(), key=lambda entry: -len(entry[0]))
+        for path, array in arrays.items():  # before the first is written
+            if path in state and state[path].shape != array.shape:
+                raise ValueError(f"{path} has the shape {state[path].shape}, and what is loaded {array.shape}")
         for path, array in arrays.items():
             self._load_one(owners, path, array, strict)
         return self
@@ -228,6 +237,7 @@ class Module:
         return self.train(False)
 
     def _freeze(self, on):
+        self.frozen = on
         mine = self.__dict__.setdefault("_frozen", set())
         for name, array in self._own():
             if on and array._has_grad():
@@ -255,10 +265,9 @@ class Module:
         name: those of that name, such as "bias", whatever axes they have.
         """
         for module in self.modules():
-            if isinstance(module, Layer) and name is None:
-                module._layer.initialize(init)
-            elif isinstance(module, Layer):
-                module._layer.initialize_named(name, init)
+            if isinstance(module, Layer):
+                module._begins(name, init)
+                module._made = [*module._made, (name, init)]
         return self
 
     def build(self, *inputs):
@@ -310,7 +319,14 @@ class Module:
         return ""
 
     def __repr__(self):
-        parts = [f"  ({name}): " + repr(part).replace("\n", "\n  ") for name, part in self._parts() if isinstance(part, Module)]
+        return self._text_of(())
+
+    def _text_of(self, around):
+        """around: the modules that it is within, of which one may be among its parts."""
+        if any(module is self for module in around):
+            return f"{type(self).__name__}(…)"
+        parts = [f"  ({name}): " + (part._text_of((*around, self)) if type(part).__repr__ is Module.__repr__ else repr(part))
+                 .replace("\n", "\n  ") for name, part in self._parts() if isinstance(part, Module)]
         inner = self._describe() if not parts else "\n" + "\n".join(parts) + "\n"
         return f"{type(self).__name__}({inner})"
 
@@ -336,11 +352,39 @@ class Module:
 class Layer(Module):
     """A layer of the library. Its parameters are made at its first call; ``layer.weight`` is the one of that name."""
 
+    _takes_more = False  # inputs than one
+
     def __init__(self, kind, *arguments):
         self._layer = _core._layer(kind, arguments)
+        self._made = [("", kind, arguments)]  # and (name, init) of what initialize said since
+
+    def __getstate__(self):
+        return {**vars(self), "_layer": self._own()}
+
+    def __setstate__(self, state):
+        _, kind, arguments = state["_made"][0]
+        vars(self).update(state, _layer=_core._layer(kind, arguments))
+        for name, init in self._made[1:]:
+            self._begins(name, init)
+        for name, array in state["_layer"]:
+            self._layer.set(name, array)
+        self._set_training(self.training)
+        if self.frozen:
+            self._freeze(True)
+
+    def _begins(self, name, init):
+        if name is None:
+            self._layer.initialize(init)
+        else:
+            self._layer.initialize_named(name, init)
 
     def forward(self, *inputs):
-        return self._layer.forward(*inputs)
+        if len(inputs) != 1 and (not inputs or not self._takes_more) or inputs[0] is None:
+            raise TypeError(f"{type(self).__name__} takes an Array, not {'None' if len(inputs) == 1 else f'{len(inputs)} inputs'}")
+        try:
+            return self._layer.forward(*inputs)
+        except TypeError:
+            return self._layer.forward(*(x if x is None or isinstance(x, _core.Array) else _asarray(x) for x in inputs))
 
     def __getattr__(self, name):
         if "_layer" in vars(self):
@@ -352,6 +396,8 @@ class Layer(Module):
     def __setattr__(self, name, value):
         if isinstance(value, _core.Array):
             self._layer.set(name, value)
+        elif hasattr(value, "__array__") or (isinstance(value, (list, tuple, float)) and any(name == mine for mine, _ in self._own())):
+            self._layer.set(name, _asarray(value))
         else:
             object.__setattr__(self, name, value)
 
@@ -366,6 +412,7 @@ class Layer(Module):
         self._layer.set_training(on)
 
     def _freeze(self, on):
+        self.frozen = on
         self._layer.freeze(on)
 
     def _replica(self, device, made):
