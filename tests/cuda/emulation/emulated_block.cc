@@ -161,8 +161,8 @@ HKI_EMULATED_UNSEEN void block_runner::run(const std::function<void()> &body, in
         thread.stack = std::make_unique<fiber>(run_thread, &thread);
     }
     for (int i = 0; i < threads; i++) {
-        threads_[size_t(i)]->now = state::ready;
-        threads_[size_t(i)]->place = place_of_thread(i);
+        all_[i]->now = state::ready;
+        all_[i]->place = place_of_thread(i);
     }
     announce(&beginning_);
     while (done_count_ < threads) {
@@ -191,10 +191,10 @@ HKI_EMULATED_UNSEEN void block_runner::barrier(int line)
 HKI_EMULATED_UNSEEN void block_runner::release_barrier()
 {
     for (int i = 1; i < thread_count_; i++)
-        if (threads_[size_t(i)]->line != threads_[0]->line)
+        if (all_[i]->line != all_[0]->line)
             explain_deadlock();
     for (int i = 0; i < thread_count_; i++)
-        threads_[size_t(i)]->now = state::ready;
+        all_[i]->now = state::ready;
     waiting_count_ = 0;
     is_backwards_ = !is_backwards_;
     barrier_turn_ = !barrier_turn_;
@@ -204,13 +204,16 @@ HKI_EMULATED_UNSEEN void block_runner::release_barrier()
 HKI_EMULATED_UNSEEN bool block_runner::exchange_is_complete(const block_thread &last)
 {
     int first = last.index - last.index % lanes_of_warp;
+    int latest = first + (is_backwards_ ? __builtin_ctz(last.mask) : 31 - __builtin_clz(last.mask));
+    if (latest < thread_count_ && all_[latest]->now != state::in_exchange)
+        return false; /* as nearly always, but for the last one */
     for (int i = 0; i < lanes_of_warp; i++) {
         if (!(last.mask >> i & 1))
             continue;
         if (first + i >= thread_count_)
             stop("kernel %s, line %d: the mask 0x%x names lane %d, but the block has %d threads",
                  current.kernel, last.line, last.mask, i, thread_count_);
-        const block_thread &other = *threads_[size_t(first + i)];
+        const block_thread &other = *all_[first + i];
         if (other.now != state::in_exchange || other.mask != last.mask || other.line != last.line ||
             other.kind != last.kind)
             return false;
@@ -224,15 +227,15 @@ HKI_EMULATED_UNSEEN void block_runner::complete_exchange(const block_thread &las
     uint64_t votes = 0;
     for (int i = 0; i < lanes_of_warp; i++)
         if (last.mask >> i & 1)
-            votes |= (threads_[size_t(first + i)]->value & 1) << i;
+            votes |= (all_[first + i]->value & 1) << i;
     for (int i = 0; i < lanes_of_warp; i++) {
         if (!(last.mask >> i & 1))
             continue;
-        block_thread &lane = *threads_[size_t(first + i)];
+        block_thread &lane = *all_[first + i];
         if (lane.kind == hki_emulated::meeting::vote)
             lane.received = votes;
         else if (lane.mask >> lane.source & 1)
-            lane.received = threads_[size_t(first + lane.source)]->value;
+            lane.received = all_[first + lane.source]->value;
         else
             stop("kernel %s, line %d: lane %d takes the value of lane %d, which the mask 0x%x "
                  "leaves "
@@ -266,7 +269,7 @@ HKI_EMULATED_UNSEEN void block_runner::explain_deadlock()
 {
     const block_thread *first = nullptr, *other = nullptr;
     for (int i = 0; i < thread_count_; i++) {
-        const block_thread &thread = *threads_[size_t(i)];
+        const block_thread &thread = *all_[i];
         if (!first && thread.now != state::done)
             first = &thread;
         else if (first && !other &&
@@ -275,8 +278,8 @@ HKI_EMULATED_UNSEEN void block_runner::explain_deadlock()
             other = &thread;
     }
     for (int i = 0; !other && i < thread_count_; i++)
-        if (threads_[size_t(i)]->now == state::done)
-            other = threads_[size_t(i)].get();
+        if (all_[i]->now == state::done)
+            other = all_[i];
     auto where = [](const block_thread *thread) {
         return !thread                                       ? "nowhere"
                : thread->now == state::done                  ? "has left the kernel"
