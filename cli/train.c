@@ -2,10 +2,10 @@
 #include "commands.h"
 #include "device_list.h"
 #include "interrupt.h"
+#include "output_file.h"
 #include "saved_training.h"
 #include "train_report.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -253,39 +253,6 @@ static int train_epochs(training *self)
 }
 
 /* ---- before and after ------------------------------------------------------------------------------ */
-
-static bool open_output(const char *option, const char *path, FILE **file)
-{
-    if (!path)
-        return true;
-    *file = fopen(path, "w");
-    if (!*file)
-        fprintf(stderr, "hocket: --%s: cannot write %s: %s\n", option, path, strerror(errno));
-    return *file;
-}
-
-static bool close_output(const char *option, const char *path, FILE *file)
-{
-    if (!file)
-        return true;
-    bool written = !ferror(file);
-    if (fclose(file))
-        written = false;
-    if (!written)
-        fprintf(stderr, "hocket: --%s: cannot write %s: %s\n", option, path, strerror(errno));
-    return written;
-}
-
-/* Whether a file can be written, tried before the training rather than after it. */
-static bool may_write(const char *option, const char *path)
-{
-    FILE *file = fopen(path, "a");
-    if (file)
-        fclose(file);
-    else
-        fprintf(stderr, "hocket: --%s: cannot write %s: %s\n", option, path, strerror(errno));
-    return file;
-}
 
 static bool start_trace(training *self)
 {

@@ -51,6 +51,9 @@ if(HOCKET_SANITIZE STREQUAL "thread")
   set(some EMULATED 1/4) # as on simulated accelerators
 endif()
 hocket_cuda_test(conformance "" HOCKET_CUDA=0 ${some})
+if(TARGET hocket_cuda_emulated)
+  set_property(TEST program.conformance.cuda_emulated PROPERTY COST 80)
+endif()
 hocket_cuda_test(random_captures "" HOCKET_CUDA=0)
 hocket_cuda_test(failures "" HOCKET_CUDA=0)
 hocket_cuda_test(bad_batch "" HOCKET_CUDA=all)
@@ -122,6 +125,7 @@ endif()
 if(TARGET hocket_cuda_emulated AND TARGET hocket_cli AND TARGET bench_gpu AND NOT HOCKET_SANITIZE)
   hocket_test(unit.gpu_bundle unit "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/tests/scripts/gpu_bundle" "${PROJECT_BINARY_DIR}")
   set_property(TEST unit.gpu_bundle PROPERTY TIMEOUT 300)
+  set_property(TEST unit.gpu_bundle PROPERTY COST 100) # longer than any other: begins first
 endif()
 
 if(HOCKET_PACKAGES_PYTHON)
@@ -134,6 +138,7 @@ if(TARGET hocket_cuda)
   hocket_test(unit.check_cuda_code unit "${PROJECT_SOURCE_DIR}/scripts/check-cuda-code"
               $<TARGET_FILE:hocket_cuda>)
   set_property(TEST unit.check_cuda_code PROPERTY TIMEOUT 600)
+  set_property(TEST unit.check_cuda_code PROPERTY COST 60)
 endif()
 
 # NVIDIA's libraries as they are, where they are: each has the functions that the plug-in takes from it.

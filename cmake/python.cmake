@@ -93,5 +93,6 @@ if(HOCKET_TESTS)
     hocket_test(python.free_threaded python "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/python/tests/free_threaded"
                 "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}/free_threaded" "${CMAKE_C_COMPILER}")
     set_property(TEST python.other_versions python.free_threaded PROPERTY TIMEOUT 600)
+    set_property(TEST python.other_versions PROPERTY COST 60)
   endif()
 endif()

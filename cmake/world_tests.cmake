@@ -11,7 +11,7 @@ file(GLOB world_cases CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/world_ranks
 # hocket_world_test(NAME MPI COMMAND...)
 function(hocket_world_test name mpi)
   hocket_test(${name} world ${ARGN})
-  set_tests_properties(${name} PROPERTIES PROCESSORS 2 RESOURCE_LOCK world)
+  set_tests_properties(${name} PROPERTIES PROCESSORS 2 RESOURCE_LOCK world COST 50) # one after the other: begun early
   # What MPI keeps until the end is no leak of ours.
   set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT
     "HOCKET_MPI=$<TARGET_FILE:hocket_mpi_${mpi}>" "ASAN_OPTIONS=detect_leaks=0"

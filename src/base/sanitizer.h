@@ -22,6 +22,14 @@
 #endif
 #define HKI_SANITIZED (HKI_ADDRESS_SANITIZER || HKI_THREAD_SANITIZER)
 
+/* Of the plain loops, in one thread, that results are compared with: they take most of a test's time where each step is checked
+ * for overflows and races. What they read and write is still checked to be there. */
+#if HKI_SANITIZED
+#define HKI_PLAIN_LOOPS __attribute__((no_sanitize("undefined", "thread")))
+#else
+#define HKI_PLAIN_LOOPS
+#endif
+
 /* Parts of an allocation that nobody may touch, and may again; addresses are multiples of 8. */
 #if HKI_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>

@@ -107,7 +107,7 @@ static inline hki_conv2d_geometry hki_conv2d_geometry_of(const hk_op *op, const 
     return hki_conv2d_weight_geometry(in[0].dims, in[1].dims, options);
 }
 
-/* ---- checks (conv2d.c) -------------------------------------------------------------------------------------------- */
+/* ---- checks (conv2d_checks.c) ------------------------------------------------------------------------------------- */
 
 /* From infer; false after hki_call_refuse. Axes are four, of size 1 or more, but for the first, which may be empty when `batch`
  * says that it is one. Groups: weight is (outputs, channels / groups, rows, columns). */
@@ -117,7 +117,7 @@ bool hki_conv2d_check_axes(hki_call *call, const char *name, const hki_shape_vie
                            const char *axes, bool batch);
 bool hki_conv2d_check_dtype(hki_call *call, const char *name, const hki_shape_view *x);
 
-/* Fails the task: a product had no memory. */
+/* In conv2d.c: fails the task, where a product had no memory. */
 void hki_conv2d_fail_products(const hki_kernel_call *call, int64_t piece);
 
 /* ---- groups (conv2d_groups.c) ------------------------------------------------------------------------------------- */

@@ -1,10 +1,12 @@
 /* Convolutions and their gradients, written plainly: what conformance compares with. */
 #include "op/operators/conv2d.h"
 
+#include "base/sanitizer.h"
+
 /* Walks over all products of x, weight and y, and adds to one of the three what the others give. */
-static void walk(const hki_conv2d_geometry *g, const void *options, const double *x,
-                 const double *weight, const double *y, double *x_sum, double *weight_sum,
-                 double *y_sum)
+HKI_PLAIN_LOOPS static void walk(const hki_conv2d_geometry *g, const void *options, const double *x,
+                                 const double *weight, const double *y, double *x_sum,
+                                 double *weight_sum, double *y_sum)
 {
     const int64_t groups = hki_conv2d_groups(options);
     const int64_t inputs = g->in_channels / groups, outputs = g->out_channels / groups;

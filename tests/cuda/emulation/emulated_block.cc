@@ -19,7 +19,7 @@ namespace emulated
 namespace
 {
 
-constexpr int lanes_of_warp = 32;
+constexpr int lanes_of_warp = 32, most_threads = 1024;
 
 enum class state { ready, at_barrier, in_exchange, done };
 
@@ -29,6 +29,7 @@ struct block_thread {
     std::unique_ptr<fiber> stack;
     block_runner *runner = nullptr;
     int index = 0;
+    uint3 place = {};
     state now = state::done;
     int line = 0; /* where it waits */
     hki_emulated::meeting kind = hki_emulated::meeting::barrier;
@@ -58,7 +59,8 @@ class block_runner
 
   private:
     static void run_thread(void *argument);
-    void resume(block_thread &thread);
+    block_thread *next_ready();
+    void resume(block_thread &thread, fiber &from);
     void leave();
     bool pass();
     void release_barrier();
@@ -68,7 +70,9 @@ class block_runner
 
     fiber scheduler_;
     std::vector<std::unique_ptr<block_thread>> threads_; /* grows; kept for later blocks */
+    block_thread *all_[most_threads] = {}; /* the same, where the thread sanitizer looks at no vector */
     int thread_count_ = 0, done_count_ = 0, waiting_count_ = 0;
+    int passed_ = 0; /* of the threads, in the order of this pass */
     block_thread *running_ = nullptr;
     const std::function<void()> *body_ = nullptr;
     bool is_backwards_ = false;
@@ -82,11 +86,11 @@ thread_local struct {
     block_runner *runner = nullptr; /* NULL in kernels whose threads do not meet */
 } current;
 
-HKI_EMULATED_UNSEEN void place_thread(int index)
+HKI_EMULATED_UNSEEN uint3 place_of_thread(int index)
 {
     uint3 size = hki_emulated_here.block_size;
     unsigned i = static_cast<unsigned>(index);
-    hki_emulated_here.thread = {i % size.x, i / size.x % size.y, i / (size.x * size.y)};
+    return {i % size.x, i / size.x % size.y, i / (size.x * size.y)};
 }
 
 HKI_EMULATED_UNSEEN void block_runner::run_thread(void *argument)
@@ -103,31 +107,44 @@ HKI_EMULATED_UNSEEN void block_runner::run_thread(void *argument)
     }
 }
 
-HKI_EMULATED_UNSEEN void block_runner::resume(block_thread &thread)
+/* Which goes on next in this pass; NULL: none. */
+HKI_EMULATED_UNSEEN block_thread *block_runner::next_ready()
+{
+    while (passed_ < thread_count_) {
+        const int i = passed_++;
+        block_thread &thread = *all_[is_backwards_ ? thread_count_ - 1 - i : i];
+        if (thread.now == state::ready)
+            return &thread;
+    }
+    return nullptr;
+}
+
+HKI_EMULATED_UNSEEN void block_runner::resume(block_thread &thread, fiber &from)
 {
     running_ = &thread;
-    place_thread(thread.index);
-    scheduler_.switch_to(*thread.stack);
-    running_ = nullptr;
+    hki_emulated_here.thread = thread.place;
+    from.switch_to(*thread.stack);
 }
 
+/* For the next thread, or for pass() where there is none. */
 HKI_EMULATED_UNSEEN void block_runner::leave()
 {
-    running_->stack->switch_to(scheduler_);
+    fiber &own = *running_->stack;
+    if (block_thread *next = next_ready())
+        resume(*next, own);
+    else
+        own.switch_to(scheduler_);
 }
 
-/* Runs each thread that can go on, once; false when there was none. */
+/* Runs each thread that can go on, once, one after the other; false when there was none. */
 HKI_EMULATED_UNSEEN bool block_runner::pass()
 {
-    bool has_run = false;
-    for (int i = 0; i < thread_count_; i++) {
-        block_thread &thread = *threads_[size_t(is_backwards_ ? thread_count_ - 1 - i : i)];
-        if (thread.now == state::ready) {
-            resume(thread);
-            has_run = true;
-        }
-    }
-    return has_run;
+    passed_ = 0;
+    block_thread *first = next_ready();
+    if (first)
+        resume(*first, scheduler_);
+    running_ = nullptr;
+    return first != nullptr;
 }
 
 HKI_EMULATED_UNSEEN void block_runner::run(const std::function<void()> &body, int threads)
@@ -140,10 +157,13 @@ HKI_EMULATED_UNSEEN void block_runner::run(const std::function<void()> &body, in
         block_thread &thread = *threads_.back();
         thread.runner = this;
         thread.index = int(threads_.size()) - 1;
+        all_[thread.index] = &thread;
         thread.stack = std::make_unique<fiber>(run_thread, &thread);
     }
-    for (int i = 0; i < threads; i++)
-        threads_[size_t(i)]->now = state::ready;
+    for (int i = 0; i < threads; i++) {
+        all_[i]->now = state::ready;
+        all_[i]->place = place_of_thread(i);
+    }
     announce(&beginning_);
     while (done_count_ < threads) {
         if (pass())
@@ -171,10 +191,10 @@ HKI_EMULATED_UNSEEN void block_runner::barrier(int line)
 HKI_EMULATED_UNSEEN void block_runner::release_barrier()
 {
     for (int i = 1; i < thread_count_; i++)
-        if (threads_[size_t(i)]->line != threads_[0]->line)
+        if (all_[i]->line != all_[0]->line)
             explain_deadlock();
     for (int i = 0; i < thread_count_; i++)
-        threads_[size_t(i)]->now = state::ready;
+        all_[i]->now = state::ready;
     waiting_count_ = 0;
     is_backwards_ = !is_backwards_;
     barrier_turn_ = !barrier_turn_;
@@ -184,13 +204,16 @@ HKI_EMULATED_UNSEEN void block_runner::release_barrier()
 HKI_EMULATED_UNSEEN bool block_runner::exchange_is_complete(const block_thread &last)
 {
     int first = last.index - last.index % lanes_of_warp;
+    int latest = first + (is_backwards_ ? __builtin_ctz(last.mask) : 31 - __builtin_clz(last.mask));
+    if (latest < thread_count_ && all_[latest]->now != state::in_exchange)
+        return false; /* as nearly always, but for the last one */
     for (int i = 0; i < lanes_of_warp; i++) {
         if (!(last.mask >> i & 1))
             continue;
         if (first + i >= thread_count_)
             stop("kernel %s, line %d: the mask 0x%x names lane %d, but the block has %d threads",
                  current.kernel, last.line, last.mask, i, thread_count_);
-        const block_thread &other = *threads_[size_t(first + i)];
+        const block_thread &other = *all_[first + i];
         if (other.now != state::in_exchange || other.mask != last.mask || other.line != last.line ||
             other.kind != last.kind)
             return false;
@@ -204,15 +227,15 @@ HKI_EMULATED_UNSEEN void block_runner::complete_exchange(const block_thread &las
     uint64_t votes = 0;
     for (int i = 0; i < lanes_of_warp; i++)
         if (last.mask >> i & 1)
-            votes |= (threads_[size_t(first + i)]->value & 1) << i;
+            votes |= (all_[first + i]->value & 1) << i;
     for (int i = 0; i < lanes_of_warp; i++) {
         if (!(last.mask >> i & 1))
             continue;
-        block_thread &lane = *threads_[size_t(first + i)];
+        block_thread &lane = *all_[first + i];
         if (lane.kind == hki_emulated::meeting::vote)
             lane.received = votes;
         else if (lane.mask >> lane.source & 1)
-            lane.received = threads_[size_t(first + lane.source)]->value;
+            lane.received = all_[first + lane.source]->value;
         else
             stop("kernel %s, line %d: lane %d takes the value of lane %d, which the mask 0x%x "
                  "leaves "
@@ -246,7 +269,7 @@ HKI_EMULATED_UNSEEN void block_runner::explain_deadlock()
 {
     const block_thread *first = nullptr, *other = nullptr;
     for (int i = 0; i < thread_count_; i++) {
-        const block_thread &thread = *threads_[size_t(i)];
+        const block_thread &thread = *all_[i];
         if (!first && thread.now != state::done)
             first = &thread;
         else if (first && !other &&
@@ -255,8 +278,8 @@ HKI_EMULATED_UNSEEN void block_runner::explain_deadlock()
             other = &thread;
     }
     for (int i = 0; !other && i < thread_count_; i++)
-        if (threads_[size_t(i)]->now == state::done)
-            other = threads_[size_t(i)].get();
+        if (all_[i]->now == state::done)
+            other = all_[i];
     auto where = [](const block_thread *thread) {
         return !thread                                       ? "nowhere"
                : thread->now == state::done                  ? "has left the kernel"
@@ -287,7 +310,7 @@ bool is_launchable(dim3 grid, dim3 block)
 {
     return grid.x >= 1 && grid.x <= 0x7fffffffu && grid.y >= 1 && grid.y <= 65535 && grid.z >= 1 &&
            grid.z <= 65535 && block.x >= 1 && block.x <= 1024 && block.y >= 1 && block.y <= 1024 &&
-           block.z >= 1 && block.z <= 64 && uint64_t{block.x} * block.y * block.z <= 1024;
+           block.z >= 1 && block.z <= 64 && uint64_t{block.x} * block.y * block.z <= most_threads;
 }
 
 void run_kernel(const char *name, dim3 grid, dim3 block, bool is_together,
@@ -309,7 +332,7 @@ void run_kernel(const char *name, dim3 grid, dim3 block, bool is_together,
                     continue;
                 }
                 for (int i = 0; i < threads; i++) {
-                    place_thread(i);
+                    hki_emulated_here.thread = place_of_thread(i);
                     body();
                 }
             }

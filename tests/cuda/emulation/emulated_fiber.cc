@@ -21,7 +21,8 @@ constexpr size_t usable_stack_bytes = size_t{64} << 10;
 } // namespace
 
 #ifndef HKI_EMULATED_UCONTEXT
-/* Saves what a callee has to keep, and the stack pointer at *from; goes on where `to` was saved. */
+/* Saves what a callee has to keep, and the stack pointer at *from; goes on where `to` was saved. How floats are rounded is the
+ * thread's, which no kernel changes. */
 extern "C" void hki_emulated_switch_stacks(void **from, void *to);
 asm(R"(
     .text
@@ -35,14 +36,8 @@ hki_emulated_switch_stacks:
     pushq %r13
     pushq %r14
     pushq %r15
-    subq $8, %rsp
-    stmxcsr (%rsp)
-    fnstcw 4(%rsp)
     movq %rsp, (%rdi)
     movq %rsi, %rsp
-    ldmxcsr (%rsp)
-    fldcw 4(%rsp)
-    addq $8, %rsp
     popq %r15
     popq %r14
     popq %r13
@@ -99,8 +94,6 @@ fiber::fiber(void (*run)(void *), void *argument) : run_(run), argument_(argumen
     *--top = reinterpret_cast<uint64_t>(begin); /* r13 */
     *--top = 0;                                 /* r14 */
     *--top = 0;                                 /* r15 */
-    *--top =
-        uint64_t{0x037f} << 32 | 0x1f80; /* x87's and SSE's control, as a process begins with */
     stack_pointer_ = top;
 #endif
 #ifdef HKI_EMULATED_ASAN

@@ -109,8 +109,8 @@ static void job_drop(job *j)
 }
 
 /* The convolution at o, row, column: forward the sum; with a gradient, spreads it instead. */
-static double tap_all(job *j, int64_t n, int64_t o, int64_t row, int64_t column,
-                      const double *gradient)
+HKI_PLAIN_LOOPS static double tap_all(job *j, int64_t n, int64_t o, int64_t row, int64_t column,
+                                      const double *gradient)
 {
     const hki_conv2d_geometry *g = &j->block.geometry;
     double sum = 0;

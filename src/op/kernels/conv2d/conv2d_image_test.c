@@ -30,7 +30,7 @@ typedef struct job {
 } job;
 
 /* relu(convolution) of one element. */
-static double element(const job *j, int64_t n, int64_t o, int64_t r, int64_t c)
+HKI_PLAIN_LOOPS static double element(const job *j, int64_t n, int64_t o, int64_t r, int64_t c)
 {
     const hki_conv2d_geometry *g = &j->image.block.geometry;
     double sum = j->has_bias ? (double)j->bias[o] : 0;
@@ -64,7 +64,7 @@ static double largest_of(const job *j)
 }
 
 /* The largest error of y, in rows, in the unit told above. */
-static double worst_of(const job *j, const float *y)
+HKI_PLAIN_LOOPS static double worst_of(const job *j, const float *y)
 {
     const hki_conv2d_block *b = &j->image.block;
     int64_t height = hki_conv2d_block_out_height(b), width = hki_conv2d_block_out_width(b);

@@ -48,9 +48,9 @@ typedef struct naive {
     double *scale_y, *scale_dx, *scale_dweight, *scale_dbias;
 } naive;
 
-static void naive_compute(const hki_conv2d_geometry *g, const double *x, const double *weight,
-                          const double *bias, const double *dy, int64_t begin, int64_t end,
-                          naive *out)
+HKI_PLAIN_LOOPS static void naive_compute(const hki_conv2d_geometry *g, const double *x,
+                                          const double *weight, const double *bias,
+                                          const double *dy, int64_t begin, int64_t end, naive *out)
 {
     for (int64_t n = begin; n < end; n++)
         for (int64_t o = 0; o < g->out_channels; o++)
