@@ -96,10 +96,10 @@ typedef struct hki_recorder_class {
     hki_recording *(*end)(hki_device *device, hki_recorder *recorder);
     /* Launches what was recorded. False, with nothing launched: it is out of date. */
     bool (*launch)(hki_device *device, hki_recorder *recorder, hki_recording *recording);
-    /* Before the ticket is settled, when its task is done, by the thread that does that: what a check has reported. False:
+    /* Before the ticket is settled, when its task is done, by the thread that does that: what a check has reported. HK_OK:
      * nothing. */
-    bool (*reported)(hki_device *device, hki_recorder *recorder, const hki_ticket *ticket,
-                     int check, char *text, size_t bytes);
+    hk_code (*reported)(hki_device *device, hki_recorder *recorder, const hki_ticket *ticket,
+                        int check, char *text, size_t bytes);
     /* What has been launched still runs. */
     void (*drop)(hki_device *device, hki_recording *recording);
 } hki_recorder_class;

@@ -97,15 +97,16 @@ void hki_replay_note_reports(hki_task *task, void *payload, const hki_ticket *ti
     const hki_steps *steps = &recorded->steps;
     char text[400];
     for (int i = 0; recorded->recorder && i < steps->check_count && !ticket->is_vetted; i++) {
-        if (!class->recorder->reported(recorded->device, recorded->recorder, ticket, i, text,
-                                       sizeof text))
+        const hk_code code = class->recorder->reported(recorded->device, recorded->recorder, ticket,
+                                                       i, text, sizeof text);
+        if (code == HK_OK)
             continue;
         const hki_blame blame = hki_step_blame(&steps->list[steps->checks[i]]);
         self->reported |= (uint64_t)1 << i;
         if (!self->records)
             self->records = calloc((size_t)steps->check_count, sizeof *self->records);
         if (self->records)
-            self->records[i] = hki_task_record(task, &blame, HK_OUT_OF_RANGE, "%s", text);
+            self->records[i] = hki_task_record(task, &blame, code, "%s", text);
     }
 }
 

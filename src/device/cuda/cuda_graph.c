@@ -104,16 +104,15 @@ static void publish(hki_cuda_stream *stream, hki_recorder *self)
     hki_cuda_launch_publication(stream, &given);
 }
 
-static bool reported(hki_device *device, hki_recorder *self, const hki_ticket *ticket, int check,
-                     char *text, size_t bytes)
+static hk_code reported(hki_device *device, hki_recorder *self, const hki_ticket *ticket, int check,
+                        char *text, size_t bytes)
 {
     const hki_cuda_slot *slot = &stream_of(device)->slots[ticket->position & (HKI_CUDA_SLOTS - 1)];
     if (!ticket->position || !slot->has_ended || !slot->recorder_faults ||
         slot->recorder_faults[check].index == UINT64_MAX)
-        return false;
+        return HK_OK;
     const report *which = &self->reports[check];
-    which->describe(&slot->recorder_faults[check], which->argument, text, bytes);
-    return true;
+    return which->describe(&slot->recorder_faults[check], which->argument, text, bytes);
 }
 
 bool hki_cuda_recorder_settle(hki_recorder *self, hki_cuda_slot *slot)

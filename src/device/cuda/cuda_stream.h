@@ -6,6 +6,7 @@
 #define HOCKET_DEVICE_CUDA_STREAM_H
 
 #include <cuda_runtime_api.h>
+#include <hocket/status.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -98,9 +99,10 @@ static inline int64_t hki_cuda_fault_value(const hki_cuda_fault *fault)
 }
 
 /* A fault for the task that is being launched, or for that call of it, at most one each; NULL after noting why there is none.
- * When the task is done and the fault has an index, `describe` writes the message into text. `argument`: 64 bits handed to it. */
-typedef void (*hki_cuda_describe_fn)(const hki_cuda_fault *fault, int64_t argument, char *text,
-                                     size_t bytes);
+ * When the task is done and the fault has an index, `describe` writes the message into text and returns the code that
+ * CPUs have for it. `argument`: 64 bits handed to it. */
+typedef hk_code (*hki_cuda_describe_fn)(const hki_cuda_fault *fault, int64_t argument, char *text,
+                                        size_t bytes);
 hki_cuda_fault *hki_cuda_fault_slot(hki_cuda_stream *stream, hki_cuda_describe_fn describe,
                                     int64_t argument);
 

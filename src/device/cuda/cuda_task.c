@@ -466,8 +466,7 @@ bool hki_cuda_settle(hki_device *device, hki_ticket *ticket, hk_code *code, char
         ticket->call = slot->call;
         good = false;
     } else if (has_reported && slot->describe) {
-        *code = HK_OUT_OF_RANGE;
-        slot->describe(slot->fault, slot->argument, message, bytes);
+        *code = slot->describe(slot->fault, slot->argument, message, bytes);
         good = false;
     }
     if (slot)

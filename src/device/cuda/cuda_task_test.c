@@ -152,10 +152,11 @@ static void test_capture(void)
     device.class->deinit(&device);
 }
 
-static void describe(const hki_cuda_fault *fault, int64_t argument, char *text, size_t bytes)
+static hk_code describe(const hki_cuda_fault *fault, int64_t argument, char *text, size_t bytes)
 {
     (void)argument;
     snprintf(text, bytes, "element %d", (int)fault->index);
+    return HK_BAD_DATA;
 }
 
 /* A task whose kernels may report something; reports: it does. */
@@ -190,6 +191,7 @@ static void test_flags(void)
         await(&device, &tickets[i]);
         CHECK(hki_cuda_settle(&device, &tickets[i], &code, message, sizeof message) != reports);
         CHECK(tickets[i].has_reported == reports);
+        CHECK(!reports || code == HK_BAD_DATA);
     }
     hki_cuda_release_flags(&device, tickets[7].flags);
     hki_ticket again = launch_check(&device, false);

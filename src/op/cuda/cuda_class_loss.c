@@ -5,13 +5,14 @@
 
 #include <stdio.h>
 
-static void describe(const hki_cuda_fault *fault, int64_t classes, char *text, size_t bytes)
+static hk_code describe(const hki_cuda_fault *fault, int64_t classes, char *text, size_t bytes)
 {
     snprintf(text, bytes,
              "label %lld of labels, in C order, is %lld, but there are %lld classes, so that a "
              "label is in [0, %lld)",
              (long long)hki_cuda_fault_row(fault), (long long)hki_cuda_fault_value(fault),
              (long long)classes, (long long)classes);
+    return HK_OUT_OF_RANGE;
 }
 
 static hki_cuda_class_loss loss_of(const hki_kernel_call *call)

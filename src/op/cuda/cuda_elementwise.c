@@ -59,12 +59,13 @@ static const char *refusal(const hki_kernel_call *call)
 }
 
 /* `argument`: the call, which lives until its task has ended. */
-static void describe(const hki_cuda_fault *fault, int64_t argument, char *text, size_t bytes)
+static hk_code describe(const hki_cuda_fault *fault, int64_t argument, char *text, size_t bytes)
 {
     const hki_kernel_call *call = (const hki_kernel_call *)(intptr_t)argument;
     char where[HKI_ELEMENT_TEXT_BYTES];
     hki_element_describe(&call->out[0], (int64_t)fault->index, where, sizeof where);
     snprintf(text, bytes, "%s at element %s", refusal(call), where);
+    return HK_OUT_OF_RANGE;
 }
 
 /* ---- rows of elementwise.def -------------------------------------------------------------------------------- */

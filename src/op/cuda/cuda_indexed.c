@@ -33,7 +33,7 @@ static int64_t number_of(const hki_tensor *indices, int64_t i)
 }
 
 /* `argument`: the call, which lives until its task has ended. */
-static void describe(const hki_cuda_fault *fault, int64_t argument, char *text, size_t bytes)
+static hk_code describe(const hki_cuda_fault *fault, int64_t argument, char *text, size_t bytes)
 {
     const hki_kernel_call *call = (const hki_kernel_call *)(intptr_t)argument;
     const int64_t size = call->in[0].dims[axis_of(call)], row = hki_cuda_fault_row(fault);
@@ -45,6 +45,7 @@ static void describe(const hki_cuda_fault *fault, int64_t argument, char *text, 
              "%s, but the axis has %" PRId64 " entries, so that an index is in [%" PRId64
              ", %" PRId64 ")",
              which, size, -size, size);
+    return HK_OUT_OF_RANGE;
 }
 
 static hki_cuda_fault *slot_of(const hki_kernel_call *call, hki_cuda_stream *stream)

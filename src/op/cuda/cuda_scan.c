@@ -49,9 +49,10 @@ void hki_cuda_call_cumulative_prod_second(const hki_kernel_call *call, hki_cuda_
                                 in[2].data, in[3].data, call->out[0].data, call->out[1].data);
 }
 
-static void describe(const hki_cuda_fault *fault, int64_t count, char *text, size_t bytes)
+static hk_code describe(const hki_cuda_fault *fault, int64_t count, char *text, size_t bytes)
 {
     snprintf(text, bytes, HKI_MASK_CHANGED, hki_cuda_fault_value(fault), count);
+    return HK_INVALID_ARGUMENT;
 }
 
 void hki_cuda_call_mask_places(const hki_kernel_call *call, hki_cuda_stream *stream)
@@ -70,7 +71,7 @@ void hki_cuda_call_mask_places(const hki_kernel_call *call, hki_cuda_stream *str
                                    places->size ? places->data : NULL, fault);
 }
 
-static void describe_weight(const hki_cuda_fault *fault, int64_t least, char *text, size_t bytes)
+static hk_code describe_weight(const hki_cuda_fault *fault, int64_t least, char *text, size_t bytes)
 {
     const int64_t value = hki_cuda_fault_value(fault);
     const uint32_t row = hki_cuda_fault_row(fault);
@@ -80,6 +81,7 @@ static void describe_weight(const hki_cuda_fault *fault, int64_t least, char *te
         snprintf(text, bytes, HKI_FEW_WEIGHTS, value, least);
     else
         snprintf(text, bytes, HKI_BAD_WEIGHT, (int64_t)row, weight);
+    return HK_BAD_DATA;
 }
 
 void hki_cuda_call_checked_weights(const hki_kernel_call *call, hki_cuda_stream *stream)

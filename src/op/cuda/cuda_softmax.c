@@ -29,12 +29,13 @@ void hki_cuda_call_softmax_backward(const hki_kernel_call *call, hki_cuda_stream
                                          y->dims[y->ndim - 1]);
 }
 
-static void describe(const hki_cuda_fault *fault, int64_t classes, char *text, size_t bytes)
+static hk_code describe(const hki_cuda_fault *fault, int64_t classes, char *text, size_t bytes)
 {
     snprintf(text, bytes,
              "labels[%lld] is %lld, but logits has %lld classes, so that a label is in [0, %lld)",
              (long long)hki_cuda_fault_row(fault), (long long)hki_cuda_fault_value(fault),
              (long long)classes, (long long)classes);
+    return HK_OUT_OF_RANGE;
 }
 
 static void cross_entropy(const hki_kernel_call *call, hki_cuda_stream *stream, const void *dy)
