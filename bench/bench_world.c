@@ -2,6 +2,7 @@
  * max, printed by the first rank.
  *
  *   bench_world sum MEGABYTES REPEATS         one all-reduce of float32
+ *   bench_world late MILLISECONDS REPEATS     processor time of a rank in an all-reduce to which another comes so late
  *   bench_world lenet WIDTH BATCH STEPS KIB   steps of a LeNet so many times as wide, BATCH samples on each rank, buckets of so
  *                                             many KiB
  *
@@ -53,6 +54,26 @@ static void measure_sum(double megabytes, int repeats)
         hk_assign(x, hk_ones(hk_shape((int64_t)(megabytes * 250000)), HK_F32, device));
     }
     print("all-reduce", seconds, repeats);
+}
+
+/* The last rank is late. */
+static void measure_late(double milliseconds, int repeats)
+{
+    HK_SCOPE;
+    double seconds[MAX_REPEATS];
+    hk_array *x = hk_ones(hk_shape(250000), HK_F32, device);
+    for (int i = -2; i < repeats; i++) {
+        meet();
+        const double begin = bench_seconds(), cpu = bench_cpu_seconds();
+        while (hk_world_rank() == hk_world_size() - 1 &&
+               bench_seconds() - begin < milliseconds * 1e-3)
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        hk_group_all_reduce(all, &x, 1, 1, 0);
+        hk_wait(x);
+        if (i >= 0)
+            seconds[i] = bench_cpu_seconds() - cpu;
+    }
+    print("processor time", seconds, repeats);
 }
 
 /* ---- a step of LeNet ------------------------------------------------------------------------------------------------ */
@@ -171,23 +192,27 @@ static void measure_lenet(int64_t width, int64_t batch, int steps)
         hk_graph_release(graphs[how]);
 }
 
+static int repeats_of(const char *text)
+{
+    const int repeats = atoi(text);
+    return repeats < 1 ? 1 : repeats > MAX_REPEATS ? MAX_REPEATS : repeats;
+}
+
 int main(int count, char **arguments)
 {
     if (hk_status_print(hk_world_init(NULL), stderr))
         return 2;
     all = hk_group_world();
     if (count == 4 && strcmp(arguments[1], "sum") == 0) {
-        const int repeats = atoi(arguments[3]);
-        measure_sum(atof(arguments[2]), repeats < 1 ? 1 : repeats > 1001 ? 1001 : repeats);
+        measure_sum(atof(arguments[2]), repeats_of(arguments[3]));
+    } else if (count == 4 && strcmp(arguments[1], "late") == 0) {
+        measure_late(atof(arguments[2]), repeats_of(arguments[3]));
     } else if (count == 6 && strcmp(arguments[1], "lenet") == 0) {
-        const int steps = atoi(arguments[4]);
         bucket_bytes = (size_t)atoll(arguments[5]) << 10;
-        measure_lenet(atoll(arguments[2]), atoll(arguments[3]),
-                      steps < 1      ? 1
-                      : steps > 1001 ? 1001
-                                     : steps);
+        measure_lenet(atoll(arguments[2]), atoll(arguments[3]), repeats_of(arguments[4]));
     } else {
-        fprintf(stderr, "usage: bench_world sum MEGABYTES REPEATS | lenet WIDTH BATCH STEPS KIB\n");
+        fprintf(stderr, "usage: bench_world sum MEGABYTES REPEATS | late MILLISECONDS REPEATS | "
+                        "lenet WIDTH BATCH STEPS KIB\n");
         return 2;
     }
     return hk_status_print(hk_wait_all(), stderr) ? 1 : 0;
