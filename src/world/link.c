@@ -3,6 +3,7 @@
 #include "base/rank_launcher.h"
 #include "world/route.h"
 
+#include <errno.h>
 #include <fenv.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@ enum {
     MOST_NAP_NS = 10000000, /* the same, while there is something to do */
     IDLE_NAP_NS = 50000000, /* the same, while there is not */
     NAP_DIVISOR = 8,        /* a nap is this part of the time that nothing has happened for */
+    JOIN_NS = 100000000,    /* how often who joins looks whether it takes too long */
     TIMER_SLACK_NS = 1000,  /* naps are not longer than asked for */
     LEFT_NS = 100000000,    /* what was sent before a notice has come by then */
     GRACE_NS = 2000000000   /* for what has begun when the runtime ends */
@@ -356,6 +358,7 @@ static void leave(hki_link *self)
         return;
     }
     hki_routes_close(self);
+    atomic_store(&self->leave_ns, hki_clock_ns());
     self->mpi->finalize();
 }
 
@@ -486,9 +489,25 @@ void hki_link_stop(hki_link *self)
     hki_futex_bump(&self->wake_word, 1);
 }
 
+/* MPICH 4 over TCP sometimes never comes out of MPI_Finalize after large messages, though all ranks are in it. */
 void hki_link_join(hki_link *self)
 {
     atomic_store(&self->joins, true);
     hki_futex_bump(&self->wake_word, 1);
-    pthread_join(self->thread, NULL);
+    struct timespec until;
+    do {
+        const int64_t leave_ns = atomic_load(&self->leave_ns);
+        if (leave_ns && hki_clock_ns() - leave_ns > self->world->timeout_ns) {
+            fprintf(stderr,
+                    "hocket: all ranks have ended, but %s has not within %g s; this process ends "
+                    "without it\n",
+                    self->world->library, (double)self->world->timeout_ns * 1e-9);
+            pthread_detach(self->thread);
+            return;
+        }
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += JOIN_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+    } while (pthread_timedjoin_np(self->thread, NULL, &until) == ETIMEDOUT);
 }

@@ -61,7 +61,8 @@ struct hki_link {
     _Atomic(hki_exchange *) incoming;     /* a stack */
     _Atomic(int64_t) stop_ns;             /* 0: not to stop */
     _Atomic(bool) joins;                  /* all tasks have ended */
-    hki_runtime *runtime;                 /* which ends after it */
+    _Atomic(int64_t) leave_ns; /* when all ranks had left, and MPI was told to end; 0: not yet */
+    hki_runtime *runtime;      /* which ends after it */
 
     /* Its thread's: */
     hki_exchange *exchanges; /* all, in the order of their groups' calls */
