@@ -56,6 +56,14 @@ static void measure_sum(double megabytes, int repeats)
     print("all-reduce", seconds, repeats);
 }
 
+/* Of all threads: one of them looks for messages. */
+static double process_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
 /* The last rank is late. */
 static void measure_late(double milliseconds, int repeats)
 {
@@ -64,14 +72,14 @@ static void measure_late(double milliseconds, int repeats)
     hk_array *x = hk_ones(hk_shape(250000), HK_F32, device);
     for (int i = -2; i < repeats; i++) {
         meet();
-        const double begin = bench_seconds(), cpu = bench_cpu_seconds();
+        const double begin = bench_seconds(), cpu = process_seconds();
         while (hk_world_rank() == hk_world_size() - 1 &&
                bench_seconds() - begin < milliseconds * 1e-3)
             nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         hk_group_all_reduce(all, &x, 1, 1, 0);
         hk_wait(x);
         if (i >= 0)
-            seconds[i] = bench_cpu_seconds() - cpu;
+            seconds[i] = process_seconds() - cpu;
     }
     print("processor time", seconds, repeats);
 }
