@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Nanoseconds for one call from Python: Hocket, NumPy and, where it is installed, PyTorch, in turns. The least of many short runs of
+"""Nanoseconds for one call from Python: Hocket, NumPy and, where they are installed, PyTorch and MLX, in turns. The least of many short runs of
 each, without the loop around it.
 
 PYTHONPATH=build/release/python taskset -c 0 bench/python_calls.py [ROUNDS]
@@ -20,10 +20,16 @@ def sides():
     yield "numpy", np.ones(2, "float32"), np.ones((2, 2), "float32"), lambda: None
     try:
         import torch
+        torch.set_num_threads(1)
+        yield "torch", torch.ones(2), torch.ones(2, 2), lambda: None
     except ImportError:
-        return
-    torch.set_num_threads(1)
-    yield "torch", torch.ones(2), torch.ones(2, 2), lambda: None
+        pass
+    try:
+        import mlx.core as mx
+        mx.set_default_device(mx.cpu)
+        yield "mlx", mx.ones((2,)), mx.ones((2, 2)), lambda: None  # which notes what is to be done, and does it when somebody looks
+    except ImportError:
+        pass
 
 
 def add(x, square):
