@@ -165,7 +165,7 @@ static int device_of(hk_optimizer *self, const hk_array *x)
     return index;
 }
 
-static hk_dims state_shape(const hk_optimizer *self, const hk_array *x)
+hk_dims hki_optimizer_state_shape(const hk_optimizer *self, const hk_array *x)
 {
     hk_dims shape = {.ndim = x->shape.ndim + 1, .dims = {hki_update_slots(self->method->op)}};
     memcpy(shape.dims + 1, x->shape.dims, (size_t)x->shape.ndim * sizeof *shape.dims);
@@ -175,7 +175,7 @@ static hk_dims state_shape(const hk_optimizer *self, const hk_array *x)
 static hk_array *state_create(const hk_optimizer *self, const hk_array *x)
 {
     HK_SCOPE;
-    return hk_take(hki_zeros(x->storage->device, state_shape(self, x), x->dtype));
+    return hk_take(hki_zeros(x->storage->device, hki_optimizer_state_shape(self, x), x->dtype));
 }
 
 /* For when there is no memory for one. */
@@ -397,10 +397,11 @@ int64_t hki_optimizer_get_slots(const hk_optimizer *self)
 static const hk_status *check_state(const hk_optimizer *self, const hk_array *param, int index,
                                     const hk_array *state)
 {
-    const hk_dims wanted = state_shape(self, param);
+    const hk_dims wanted = hki_optimizer_state_shape(self, param);
     char its[224], shape[160];
-    if (hki_array_gone(state))
-        return hki_array_gone(state);
+    const hk_status *gone = hki_array_gone(state);
+    if (gone)
+        return gone;
     if (state->failed || (state->dtype == param->dtype && hki_dims_equal(&state->shape, &wanted)))
         return NULL;
     hki_array_describe(state, its, sizeof its);

@@ -23,6 +23,8 @@ void hki_optimizer_set_grad(hk_optimizer *self, int index, hk_array *grad);
 /* Of its own parameter `index`, borrowed: (slots, shape...). */
 hk_array *hki_optimizer_get_state(const hk_optimizer *self, int index);
 int64_t hki_optimizer_get_slots(const hk_optimizer *self);
+/* (slots, shape...) of x, a parameter. */
+hk_dims hki_optimizer_state_shape(const hk_optimizer *self, const hk_array *x);
 /* The state of its own parameter `own` becomes what the whole state of parameter `index`, which is `param`, has from element `begin` of
  * each slot on; or fails, where `state` is none of that parameter. */
 void hki_optimizer_write_state(hk_optimizer *self, int own, const hk_array *param, int index,

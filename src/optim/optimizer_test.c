@@ -236,7 +236,7 @@ static void test_failed_gradient(hk_device device)
     hk_array_release(x);
 }
 
-/* A parameter whose gradient was taken away stays as it is, and so does its state; others go on. */
+/* A parameter whose gradient was taken away stays as it is, and so does its state; others go on. Then states change places. */
 static void test_frozen(hk_device device)
 {
     HK_SCOPE;
@@ -261,6 +261,14 @@ static void test_frozen(hk_device device)
         CHECK(!memcmp(state[0], state[1], sizeof state[0]) == (step == 1));
     }
     CHECK(hk_ok(hk_wait_all()));
+    hk_optimizer_scatter(optimizer, 0, NULL);
+    CHECK_EQ_I64(hk_status_code(hk_wait(hk_optimizer_gather(optimizer, 0))), HK_INVALID_ARGUMENT);
+    hk_optimizer_scatter(optimizer, 0, hk_optimizer_gather(optimizer, 1)); /* which heals it */
+    CHECK(hk_ok(hk_to_host(hk_optimizer_gather(optimizer, 0), state[0], sizeof state[0])));
+    CHECK(hk_ok(hk_to_host(hk_optimizer_gather(optimizer, 1), state[1], sizeof state[1])));
+    CHECK(!memcmp(state[0], state[1], sizeof state[0]));
+    hk_wait_all();
+    hk_failures_clear();
     hk_optimizer_release(optimizer);
     hk_array_release(params[0]);
     hk_array_release(params[1]);

@@ -336,8 +336,7 @@ static hk_array *gather(void *context, const hk_optimizer *optimizer, int index)
 {
     const sharded *self = context;
     hk_array *result, *param = params_of(self, index)[0];
-    hk_dims shape = {.ndim = param->shape.ndim + 1, .dims = {hki_optimizer_get_slots(optimizer)}};
-    memcpy(shape.dims + 1, param->shape.dims, (size_t)param->shape.ndim * sizeof *shape.dims);
+    const hk_dims shape = hki_optimizer_state_shape(optimizer, param);
     {
         HK_SCOPE;
         hk_array *whole =
