@@ -91,15 +91,17 @@ static void close_channel(hki_channel *self)
 {
     char why[HKI_CHANNEL_WHY];
     const bool is_current = enter(self->its, why);
-    if (self->communicator) /* one that is closed in good order has nothing under way any more */
+    const bool is_over = hki_cuda_is_over();
+    if (self->communicator && !is_over) /* one that is closed in good order has nothing under way any more */
         self->library->ncclCommAbort(self->communicator);
     while (self->tasks) {
         hki_channel_task *task = self->tasks;
         self->tasks = task->next;
-        cudaEventDestroy(task->end);
+        if (!is_over)
+            cudaEventDestroy(task->end);
         free(task);
     }
-    if (self->stream)
+    if (self->stream && !is_over)
         cudaStreamDestroy(self->stream);
     if (is_current)
         cudaGetLastError();

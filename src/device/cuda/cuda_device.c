@@ -10,6 +10,31 @@
 
 enum { BASE_NS = 1000000000 };
 
+/* ---- the process ends --------------------------------------------------------------------------------------------- */
+
+static _Atomic(bool) is_over;
+
+static void note_exit(void)
+{
+    atomic_store_explicit(&is_over, true, memory_order_release);
+}
+
+static void watch_exit(void)
+{
+    atexit(note_exit);
+}
+
+void hki_cuda_watch_exit(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_exit);
+}
+
+bool hki_cuda_is_over(void)
+{
+    return atomic_load_explicit(&is_over, memory_order_acquire);
+}
+
 /* ---- losing --------------------------------------------------------------------------------------------------------- */
 
 static void lose_locked(hki_cuda_device *self, const char *text)
@@ -148,6 +173,8 @@ static bool is_current(const hki_cuda_device *self)
 
 bool hki_cuda_enter(hki_cuda_device *self)
 {
+    if (hki_cuda_is_over())
+        hki_cuda_lose(self, "the process ends, and CUDA with it");
     if (atomic_load_explicit(&self->state, memory_order_acquire) == HKI_CUDA_UNMADE)
         make_once(self);
     if (hki_cuda_is_lost(self))
@@ -159,14 +186,14 @@ bool hki_cuda_enter(hki_cuda_device *self)
 
 bool hki_cuda_visit(hki_cuda_device *self, CUcontext *before)
 {
-    if (!self->get_context || self->get_context(before) != CUDA_SUCCESS)
+    if (hki_cuda_is_over() || !self->get_context || self->get_context(before) != CUDA_SUCCESS)
         *before = NULL;
     return hki_cuda_enter(self);
 }
 
 void hki_cuda_leave(const hki_cuda_device *self, CUcontext before)
 {
-    if (self->set_context)
+    if (self->set_context && !hki_cuda_is_over())
         self->set_context(before);
 }
 
@@ -176,7 +203,7 @@ void hki_cuda_deinit(hki_device *device)
     CUcontext before;
     if (!self)
         return;
-    if (atomic_load(&self->state) != HKI_CUDA_UNMADE) {
+    if (atomic_load(&self->state) != HKI_CUDA_UNMADE && !hki_cuda_is_over()) {
         if (!hki_cuda_visit(self, &before)) /* lost: what the host has of it goes all the same */
             cudaSetDevice(self->gpu);
         for (int i = 0; i < HKI_QUEUE_KIND_COUNT; i++)

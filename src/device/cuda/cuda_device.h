@@ -19,6 +19,12 @@ bool hki_cuda_device_init(hki_device *device, const hki_device_class *class, int
 /* As hki_cuda_plugin.probe. */
 void hki_cuda_probe(hki_cuda_machine *machine);
 
+/* While a process exits, what CUDA has registered for that ends it, and calls of it may do anything from then on. True
+ * before that comes to be called, and for ever after; so nothing is called then that this has not been asked before. */
+bool hki_cuda_is_over(void);
+/* Called behind CUDA's first call, for the one above; more calls do nothing. */
+void hki_cuda_watch_exit(void);
+
 const hki_cuda_host *hki_cuda_host_of(const hki_device *device);
 int hki_cuda_gpu_of(const hki_device *device);
 

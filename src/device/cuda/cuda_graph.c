@@ -273,8 +273,10 @@ static void drop(hki_device *device, hki_recording *recording)
     hki_cuda_device *its = hki_cuda_device_of(device);
     CUcontext before;
     hki_cuda_visit(its, &before);
-    cudaGraphExecDestroy(recording->graph);
-    cudaGetLastError();
+    if (!hki_cuda_is_over()) {
+        cudaGraphExecDestroy(recording->graph);
+        cudaGetLastError();
+    }
     hki_cuda_leave(its, before);
     free(recording);
 }

@@ -99,7 +99,8 @@ void *hki_cuda_allocate(hki_device *device, size_t bytes)
     } else if (cudaMalloc(&data, bytes) != cudaSuccess) {
         data = NULL;
     }
-    cudaGetLastError();
+    if (!hki_cuda_is_over())
+        cudaGetLastError();
     hki_cuda_leave(self, before);
     return data;
 }
@@ -130,7 +131,8 @@ void *hki_cuda_allocate_pinned(hki_device *device, size_t bytes)
     if (!hki_cuda_visit(self, &before) ||
         cudaHostAlloc(&data, bytes, cudaHostAllocPortable) != cudaSuccess)
         data = NULL;
-    cudaGetLastError();
+    if (!hki_cuda_is_over())
+        cudaGetLastError();
     hki_cuda_leave(self, before);
     return data;
 }
@@ -141,7 +143,9 @@ void hki_cuda_release_pinned(hki_device *device, void *data, size_t bytes)
     hki_cuda_device *self = hki_cuda_device_of(device);
     CUcontext before;
     hki_cuda_visit(self, &before); /* memory of the host goes when the device is lost, too */
-    cudaFreeHost(data);
-    cudaGetLastError();
+    if (!hki_cuda_is_over()) {
+        cudaFreeHost(data);
+        cudaGetLastError();
+    }
     hki_cuda_leave(self, before);
 }

@@ -41,10 +41,15 @@ static void explain(hki_cuda_machine *machine, cudaError_t error)
 void hki_cuda_probe(hki_cuda_machine *machine)
 {
     *machine = (hki_cuda_machine){.gpu_count = 0};
+    if (hki_cuda_is_over()) {
+        snprintf(machine->problem, sizeof machine->problem, "CUDA cannot be used: the process ends");
+        return;
+    }
     cudaRuntimeGetVersion(&machine->runtime_version);
     if (cudaDriverGetVersion(&machine->driver_version) != cudaSuccess)
         machine->driver_version = 0;
     cudaError_t error = cudaGetDeviceCount(&machine->gpu_count);
+    hki_cuda_watch_exit(); /* behind what CUDA has registered just now */
     if (error != cudaSuccess) {
         machine->gpu_count = 0;
         explain(machine, error);

@@ -82,7 +82,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t handle)
     event *which = find_event(handle);
     if (!which)
         return fail(cudaErrorInvalidResourceHandle);
-    if (the_machine().gone != cudaSuccess)
+    if (is_gone())
         return fail(the_machine().gone);
     cudaError_t error = which->device->lost.load(std::memory_order_acquire);
     writing hold;

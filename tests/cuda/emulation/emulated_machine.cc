@@ -89,6 +89,7 @@ void forget_threads()
 
 void unload()
 {
+    the_machine().exiting = std::this_thread::get_id();
     the_machine().gone = cudaErrorCudartUnloading;
 }
 
@@ -164,12 +165,22 @@ void have_context()
     current_gpu().has_context.store(true, std::memory_order_relaxed);
 }
 
+/* CUDA's own calls may do anything then, and crash. Other threads may be amid one. */
+bool is_gone()
+{
+    const machine &its = the_machine();
+    const cudaError_t gone = its.gone;
+    if (gone == cudaErrorCudartUnloading && its.exiting == std::this_thread::get_id())
+        stop("the thread that exits has called CUDA after CUDA's end");
+    return gone != cudaSuccess;
+}
+
 cudaError_t usable(const gpu *which)
 {
     machine &machine = the_machine();
     if (the_caller.is_in_callback)
         return fail(cudaErrorNotPermitted);
-    if (machine.gone != cudaSuccess)
+    if (is_gone())
         return fail(machine.gone);
     if (!machine.setting.driver)
         return fail(cudaErrorInsufficientDriver);
@@ -258,7 +269,7 @@ cudaError_t cudaGetDeviceCount(int *count)
 {
     machine &machine = the_machine();
     *count = 0;
-    if (machine.gone != cudaSuccess)
+    if (is_gone())
         return fail(machine.gone);
     if (!machine.setting.driver)
         return fail(cudaErrorInsufficientDriver);
@@ -276,7 +287,7 @@ static bool is_device(int device)
 cudaError_t cudaSetDevice(int device)
 {
     machine &machine = the_machine();
-    if (machine.gone != cudaSuccess)
+    if (is_gone())
         return fail(machine.gone);
     if (!is_device(device))
         return fail(cudaErrorInvalidDevice);

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <set>
 #include <shared_mutex>
+#include <thread>
 
 namespace emulated
 {
@@ -75,7 +76,11 @@ struct machine {
     /* What every call gives: cudaErrorInitializationError in the child of a fork, whose streams have no threads;
      * cudaErrorCudartUnloading once what was registered after the first call has been called at exit. */
     std::atomic<cudaError_t> gone{cudaSuccess};
+    std::thread::id exiting; /* which has called that; written before */
 };
+
+/* Whether it is. Stops where the thread that exits calls CUDA after it has ended. */
+bool is_gone();
 
 /* Counts that order nothing. */
 template <typename T, typename D> T add(std::atomic<T> &count, D difference)

@@ -389,7 +389,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle)
     stream *in = handle && handle != cudaStreamLegacy ? find_stream(handle) : nullptr;
     if (!in)
         return fail(cudaErrorInvalidResourceHandle);
-    if (machine.gone != cudaSuccess)
+    if (is_gone())
         return fail(machine.gone);
     writing hold;
     if (in->captured)
