@@ -92,7 +92,8 @@ static void close_channel(hki_channel *self)
     char why[HKI_CHANNEL_WHY];
     const bool is_current = enter(self->its, why);
     const bool is_over = hki_cuda_is_over();
-    if (self->communicator && !is_over) /* one that is closed in good order has nothing under way any more */
+    if (self->communicator &&
+        !is_over) /* one that is closed in good order has nothing under way any more */
         self->library->ncclCommAbort(self->communicator);
     while (self->tasks) {
         hki_channel_task *task = self->tasks;

@@ -42,7 +42,8 @@ void hki_cuda_probe(hki_cuda_machine *machine)
 {
     *machine = (hki_cuda_machine){.gpu_count = 0};
     if (hki_cuda_is_over()) {
-        snprintf(machine->problem, sizeof machine->problem, "CUDA cannot be used: the process ends");
+        snprintf(machine->problem, sizeof machine->problem,
+                 "CUDA cannot be used: the process ends");
         return;
     }
     cudaRuntimeGetVersion(&machine->runtime_version);
