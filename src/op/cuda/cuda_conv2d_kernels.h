@@ -1,5 +1,5 @@
-/* Convolutions where cuDNN is not there or has no algorithm: any shape, each sum in a fixed order, tiles in shared
- * memory; slower than a library by far. C and CUDA C++. */
+/* Convolutions of few channels, and where cuDNN is not there or has no algorithm: any shape, each sum in a fixed order,
+ * tiles in shared memory. C and CUDA C++. */
 #ifndef HOCKET_OP_CUDA_CONV2D_KERNELS_H
 #define HOCKET_OP_CUDA_CONV2D_KERNELS_H
 
@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /* Contiguous arrays of float32 or float64 (f64); no size is 0. Without the bias. The geometry has the channels of all
- * groups. */
+ * groups. Gradients of weights take the stream's workspace. */
 void hki_cuda_convolve(hki_cuda_stream *stream, bool f64, const hki_conv2d_geometry *geometry,
                        int64_t groups, const void *x, const void *weight, void *y);
 void hki_cuda_convolve_data(hki_cuda_stream *stream, bool f64, const hki_conv2d_geometry *geometry,
