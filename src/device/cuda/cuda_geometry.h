@@ -113,7 +113,8 @@ static inline hki_cuda_tile hki_cuda_line_tile(int64_t results, int64_t size, bo
 
 enum {
     HKI_CUDA_HELD_BYTES = 16, /* that a thread reads in one go */
-    HKI_CUDA_HELD_MOST = 8    /* times, at most: a line is `held` such packs of each lane */
+    HKI_CUDA_HELD_MOST = 8,   /* times, at most: a line is `held` such packs of each lane */
+    HKI_CUDA_HELD_WELL = 4 /* times that leave registers for half of a multiprocessor's threads */
 };
 
 /* For `count` contiguous lines of `size` elements: the lanes of each, and how many packs a lane holds: 1, 2, 4 or 8; 0 for
@@ -128,7 +129,7 @@ static inline hki_cuda_held hki_cuda_held_of(int64_t count, int64_t size, int el
     const int64_t packs = (size * element_bytes - 1) / HKI_CUDA_HELD_BYTES + 1;
     hki_cuda_held held = {{hki_cuda_lanes(packs, 32), false, 0, 1, size}, 1};
     while (held.tile.lanes < HKI_CUDA_TILE && held.tile.lanes < packs &&
-           (held.tile.lanes * HKI_CUDA_HELD_MOST < packs ||
+           (held.tile.lanes * HKI_CUDA_HELD_WELL < packs ||
             count * held.tile.lanes < (int64_t)HKI_CUDA_BLOCKS * HKI_CUDA_TILE))
         held.tile.lanes *= 2;
     while (held.packs * held.tile.lanes < packs)

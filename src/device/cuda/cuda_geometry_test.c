@@ -139,6 +139,7 @@ static void test_held(void)
                 if (!held.packs)
                     continue;
                 CHECK(is_power_of_two(held.packs) && held.packs <= HKI_CUDA_HELD_MOST);
+                CHECK(held.packs <= HKI_CUDA_HELD_WELL || held.tile.lanes == HKI_CUDA_TILE);
                 CHECK(held.packs * held.tile.lanes * pack >= size);
                 CHECK(held.tile.lanes == 1 || held.packs * held.tile.lanes / 2 * pack < size);
                 CHECK((held.tile.tiles - 1) * columns < count &&

@@ -17,6 +17,17 @@
 #include "op/cuda/cuda_tile.cuh"
 #include "op/cuda/cuda_walk.cuh"
 
+/* Elements from number `first` of what goes on, in order. */
+template <class Kind, int N>
+HKI_DEVICE typename Kind::word join_pack(typename Kind::word word,
+                                         const hki_pack<typename Kind::element, N> &x,
+                                         int64_t first, typename Kind::element reference)
+{
+    for (int j = 0; j < N; j++)
+        word = Kind::join(word, Kind::of(x.at[j], first + j, reference));
+    return word;
+}
+
 /* The elements begin … end - 1 (in steps of N) of one result that are this lane's. */
 template <class Kind, int N>
 HKI_DEVICE typename Kind::word gather(const hki_cuda_reduce &call, const char *base,
@@ -26,24 +37,35 @@ HKI_DEVICE typename Kind::word gather(const hki_cuda_reduce &call, const char *b
     typedef typename Kind::element element;
     typename Kind::word word = Kind::none();
     if (call.gone.ndim == 1) {
+        enum {
+            TOGETHER = 4
+        }; /* loads that are on their way at once: all come before the first one's use */
         const int64_t step = call.gone.steps[0][0];
+        uint32_t i = begin;
+        for (; i < end && end - i > (TOGETHER - 1) * lanes; i += TOGETHER * lanes) {
+            hki_pack<element, N> x[TOGETHER];
 #ifdef __CUDACC__
-#pragma unroll 4
+#pragma unroll
 #endif
-        for (uint32_t i = begin; i < end; i += lanes) {
-            const hki_pack<element, N> x =
-                *reinterpret_cast<const hki_pack<element, N> *>(base + i * step);
-            for (int j = 0; j < N; j++)
-                word = Kind::join(
-                    word, Kind::of(x.at[j], call.gone_first + (int64_t)i * N + j, reference));
+            for (uint32_t k = 0; k < TOGETHER; k++)
+                x[k] =
+                    *reinterpret_cast<const hki_pack<element, N> *>(base + (i + k * lanes) * step);
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+            for (uint32_t k = 0; k < TOGETHER; k++)
+                word = join_pack<Kind, N>(
+                    word, x[k], call.gone_first + (int64_t)(i + k * lanes) * N, reference);
         }
+        for (; i < end; i += lanes)
+            word = join_pack<Kind, N>(
+                word, *reinterpret_cast<const hki_pack<element, N> *>(base + i * step),
+                call.gone_first + (int64_t)i * N, reference);
     } else {
         for (uint32_t i = begin; i < end; i += lanes) {
             const char *at = base + hki_path_offset(call.gone, 0, i);
-            const hki_pack<element, N> x = *reinterpret_cast<const hki_pack<element, N> *>(at);
-            for (int j = 0; j < N; j++)
-                word = Kind::join(
-                    word, Kind::of(x.at[j], call.gone_first + (int64_t)i * N + j, reference));
+            word = join_pack<Kind, N>(word, *reinterpret_cast<const hki_pack<element, N> *>(at),
+                                      call.gone_first + (int64_t)i * N, reference);
         }
     }
     return word;

@@ -46,7 +46,7 @@ struct row_place {
         row = is_there ? row : 0;
         begin = row * s.size;
         size = is_there ? s.size : 0;
-        first = row % s.groups * s.runs;
+        first = s.groups > 1 ? row % s.groups * s.runs : 0; /* a division is slow */
     }
 };
 
@@ -86,6 +86,34 @@ HKI_DEVICE hki_pack<T, N> affine_at(const row_norm &s, const row_place &row, con
         all.at[j] = value;
     return all;
 }
+
+/* A lane's packs of a row of `size` packs: lane, lane + lanes, … */
+template <typename T, int N, int PACKS> struct held_row {
+    hki_pack<T, N> packs[PACKS];
+    int lane, lanes, size;
+
+    __device__ held_row(const hki_lane &at, int packs_of_row, const T *x)
+        : packs(), lane(at.lane), lanes(at.lanes), size(packs_of_row)
+    {
+        each_pack([&](int p, hki_pack<T, N> &its) { its = hki_pack_at<N>(true, x, p); });
+    }
+    template <typename F> __device__ void each_pack(F visit)
+    {
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+        for (int k = 0; k < PACKS; k++)
+            if (lane + k * lanes < size)
+                visit(lane + k * lanes, packs[k]);
+    }
+    template <typename F> __device__ void each(F visit)
+    {
+        each_pack([&](int, const hki_pack<T, N> &its) {
+            for (int j = 0; j < N; j++)
+                visit(its.at[j]);
+        });
+    }
+};
 
 /* ---- kernels ------------------------------------------------------------------------------------------- */
 
@@ -129,6 +157,45 @@ HKI_KERNEL void row_norm_forward(const row_norm s, const double eps, const T *__
             for (int j = 0; j < N; j++)
                 its.at[j] = (its.at[j] - centre) * inverse * scale.at[j] + shift.at[j];
             hki_put_pack<N>(s.is_wide, y, row.begin + p, its);
+        });
+    }
+}
+
+/* The same of rows whose elements have a gamma each and lie in registers, which are read once. All arrays begin where packs
+ * may. The sums have the order that row_norm_forward has with the same tile. */
+template <typename T, int N, int PACKS>
+HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE)
+    row_norm_held(const row_norm s, const double eps, const T *__restrict__ x,
+                  const T *__restrict__ gamma, const T *__restrict__ beta, T *__restrict__ y,
+                  T *__restrict__ statistics)
+{
+    HKI_SHARED double room[HKI_CUDA_TILE];
+    const hki_lane at = hki_lane_of(s.tile.lanes, false);
+    for (int64_t block = blockIdx.x; block < s.tile.tiles; block += gridDim.x) {
+        const row_place row(s, at, block);
+        const int size = (int)row.size;
+        held_row<T, N, PACKS> held(at, size, x + row.begin * N);
+        double sum = 0;
+        if (s.is_centred)
+            held.each([&](T its) { sum += (double)its; });
+        const double mean = hki_join_lanes<hki_added>(at, sum, room) / s.elements;
+        sum = 0;
+        held.each([&](T its) {
+            const double distance = (double)its - mean;
+            sum += distance * distance;
+        });
+        const double variance = hki_join_lanes<hki_added>(at, sum, room) / s.elements;
+        const T centre = (T)mean, inverse = (T)(1 / sqrt(variance + eps));
+        if (row.is_there && at.lane == 0) {
+            statistics[2 * row.row] = centre;
+            statistics[2 * row.row + 1] = inverse;
+        }
+        held.each_pack([&](int p, hki_pack<T, N> &its) {
+            const hki_pack<T, N> scale = affine_at<true, N>(s, row, gamma, p, 0, (T)1);
+            const hki_pack<T, N> shift = affine_at<true, N>(s, row, beta, p, 0, (T)0);
+            for (int j = 0; j < N; j++)
+                its.at[j] = (its.at[j] - centre) * inverse * scale.at[j] + shift.at[j];
+            hki_put_pack<N>(true, y, row.begin + p, its);
         });
     }
 }
@@ -178,6 +245,25 @@ static unsigned grid_of(hki_cuda_stream *stream, const row_norm &s)
     return hki_cuda_grid(s.tile.tiles, 1, hki_cuda_stream_multiprocessors(stream));
 }
 
+template <typename T, int N>
+static void launch_held(hki_cuda_stream *stream, const row_norm &s, int packs, double eps,
+                        const T *x, const T *gamma, const T *beta, T *y, T *statistics)
+{
+    const unsigned grid = grid_of(stream, s);
+    if (packs == 1)
+        HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_TILE, (row_norm_held<T, N, 1>), s, eps, x, gamma,
+                            beta, y, statistics);
+    else if (packs == 2)
+        HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_TILE, (row_norm_held<T, N, 2>), s, eps, x, gamma,
+                            beta, y, statistics);
+    else if (packs == 4)
+        HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_TILE, (row_norm_held<T, N, 4>), s, eps, x, gamma,
+                            beta, y, statistics);
+    else
+        HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_TILE, (row_norm_held<T, N, 8>), s, eps, x, gamma,
+                            beta, y, statistics);
+}
+
 template <typename T, bool EACH, int N>
 static void launch_forward(hki_cuda_stream *stream, const hki_row_norm_shape *shape, double eps,
                            const void *x, const void *gamma, const void *beta, void *y,
@@ -185,7 +271,17 @@ static void launch_forward(hki_cuda_stream *stream, const hki_row_norm_shape *sh
 {
     const bool is_wide =
         hki_begins_wide(x) && hki_begins_wide(gamma) && hki_begins_wide(beta) && hki_begins_wide(y);
-    const row_norm s = row_norm_of<T, EACH, N>(shape, is_wide);
+    row_norm s = row_norm_of<T, EACH, N>(shape, is_wide);
+    if constexpr (EACH && N > 1) {
+        const hki_cuda_held held = hki_cuda_held_of(s.rows, shape->size, (int)sizeof(T));
+        if (held.packs)
+            s.tile = held.tile; /* of shapes alone, as is the order of sums */
+        if (held.packs && is_wide) {
+            launch_held<T, N>(stream, s, held.packs, eps, (const T *)x, (const T *)gamma,
+                              (const T *)beta, (T *)y, (T *)statistics);
+            return;
+        }
+    }
     HKI_LAUNCH_TOGETHER(stream, grid_of(stream, s), HKI_CUDA_TILE, (row_norm_forward<T, EACH, N>),
                         s, eps, (const T *)x, (const T *)gamma, (const T *)beta, (T *)y,
                         (T *)statistics);

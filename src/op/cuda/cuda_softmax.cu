@@ -22,12 +22,18 @@ template <class Element, int PACKS> struct held_line {
 #endif
         for (int k = 0; k < PACKS; k++) {
             const int64_t begin = first(at, k);
-            if (is_wide && begin + N <= size)
-                packs[k] = *reinterpret_cast<const hki_pack<Element, N> *>(x + begin);
-            else
-                for (int j = 0; j < N; j++)
-                    packs[k].at[j] = begin + j < size ? x[begin + j] : (Element)-INFINITY;
+            for (int j = 0; j < N; j++)
+                packs[k].at[j] = !is_wide && begin + j < size ? x[begin + j] : (Element)-INFINITY;
         }
+        if (!is_wide)
+            return;
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+        for (int k = 0; k < PACKS;
+             k++) /* nothing else is in between, so that all are on their way at once */
+            if (first(at, k) < size)
+                packs[k] = *reinterpret_cast<const hki_pack<Element, N> *>(x + first(at, k));
     }
     __device__ void store(const hki_lane &at, Element *y, int64_t size, bool is_wide) const
     {
@@ -248,8 +254,7 @@ static void launch_softmax_gradient(hki_cuda_stream *stream, const Element *y, c
                             is_wide, y, dy, dx, count, size, held.tile);
     } else {
         const hki_cuda_tile tile = hki_cuda_line_tile(count, size, false);
-        const unsigned grid =
-            hki_cuda_grid(tile.tiles, 1, hki_cuda_stream_multiprocessors(stream));
+        const unsigned grid = hki_cuda_grid(tile.tiles, 1, hki_cuda_stream_multiprocessors(stream));
         HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_TILE, softmax_gradient<Element>, y, dy, dx,
                             count, size, tile);
     }
