@@ -11,8 +11,8 @@
  * Kernels whose threads meet (__syncthreads, __shfl_*_sync, votes) are launched by HKI_LAUNCH_TOGETHER: there the
  * emulation gives each thread of a block a stack of its own. Shared memory is HKI_SHARED float tile[32][33]; its size is
  * static. No other extension of CUDA but: __device__, __restrict__, threadIdx and its kin, __ldg, atomicAdd, atomicMin,
- * atomicMax, atomicOr and atomicAnd (unsigned long long) and atomicCAS, __syncthreads, __shfl_xor_sync, __shfl_down_sync, float4 and its kin, and the
- * math functions. */
+ * atomicMax, atomicOr and atomicAnd (unsigned long long) and atomicCAS, __syncthreads, __shfl_xor_sync, __shfl_down_sync, __shfl_up_sync, float4 and
+ * its kin, and the math functions. */
 #ifndef HOCKET_DEVICE_CUDA_LAUNCH_CUH
 #define HOCKET_DEVICE_CUDA_LAUNCH_CUH
 
