@@ -237,17 +237,45 @@ HKI_DEVICE void put_own(const word held[EACH], word *room)
 /* Of each two words of this thread and that `distance` away, this one keeps the larger, or the smaller. */
 HKI_DEVICE void order_lanes(word held[EACH], const int distance, const bool larger, word *room)
 {
-    if (distance >= WARP)
+    word others[EACH];
+    if (distance < WARP) {
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+        for (int j = 0; j < EACH; j++)
+            others[j] = __shfl_xor_sync(0xffffffffu, held[j], distance);
+    } else {
         put_own(held, room);
 #ifdef __CUDACC__
 #pragma unroll
 #endif
-    for (int j = 0; j < EACH; j++) {
-        const word other = distance < WARP
-                               ? __shfl_xor_sync(0xffffffffu, held[j], distance)
-                               : room[in_room(((int)threadIdx.x ^ distance) * EACH + j)];
-        held[j] = (other > held[j]) == larger ? other : held[j];
+        for (int j = 0; j < EACH; j++)
+            others[j] = room[in_room(((int)threadIdx.x ^ distance) * EACH + j)];
     }
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+    for (int j = 0; j < EACH; j++)
+        held[j] = (others[j] > held[j]) == larger ? others[j] : held[j];
+}
+
+/* All are read before the first is written: the compiler cannot tell that y is not x. */
+template <class T>
+HKI_DEVICE void put_values(const int lanes, const int lane, const T *own, const int kept,
+                           const unsigned numbers[EACH], T *y)
+{
+    T values[EACH];
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+    for (int j = 0; j < EACH; j++)
+        values[j] = j * lanes + lane < kept ? own[numbers[j]] : T(0);
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+    for (int j = 0; j < EACH; j++)
+        if (j * lanes + lane < kept)
+            y[j * lanes + lane] = values[j];
 }
 
 template <class T>
@@ -282,12 +310,19 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
             merge_own(held, falls);
         }
         put_own(held, room);
-        for (int at = lane; is_there && at < kept; at += lanes) {
-            const unsigned number = (unsigned)room[in_room(column * lanes * EACH + at)];
-            if (y)
-                y[line * kept + at] = own[number];
-            indices[line * kept + at] = number;
+        const int own_kept = is_there ? (int)kept : 0;
+        unsigned numbers[EACH];
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+        for (int j = 0; j < EACH; j++) { /* neighbouring threads put neighbours */
+            const int at = j * lanes + lane;
+            numbers[j] = (unsigned)room[in_room(column * lanes * EACH + at)];
+            if (at < own_kept)
+                indices[line * kept + at] = numbers[j];
         }
+        if (y)
+            put_values(lanes, lane, own, own_kept, numbers, y + line * kept);
     }
 }
 
