@@ -22,10 +22,10 @@
 #ifdef HKI_CUDA_EMULATED
 #include "emulation/emulated_kernel.h" /* defines the macros below, threadIdx and so on */
 #else
-#define HKI_KERNEL          static __global__
-#define HKI_DEVICE          static __device__ __forceinline__
-#define HKI_SHARED          __shared__
-#define HKI_BOUNDS(threads) __launch_bounds__(threads)
+#define HKI_KERNEL      static __global__
+#define HKI_DEVICE      static __device__ __forceinline__
+#define HKI_SHARED      __shared__
+#define HKI_BOUNDS(...) __launch_bounds__(__VA_ARGS__)
 #define HKI_LAUNCH(stream, grid, block, kernel, ...)                                               \
     do {                                                                                           \
         kernel<<<(grid), (block), 0, hki_cuda_stream_handle(stream)>>>(__VA_ARGS__);               \

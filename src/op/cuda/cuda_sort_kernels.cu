@@ -159,6 +159,7 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
 enum {
     EACH = 8, /* words of a lane, which are neighbours in the order */
     WARP = 32,
+    HELD_BLOCKS = 4, /* on a multiprocessor at a time: some work while others meet */
 };
 typedef unsigned long long word;
 
@@ -230,7 +231,7 @@ HKI_DEVICE void put_own(const word held[EACH], word *room)
 #pragma unroll
 #endif
     for (int j = 0; j < EACH; j++)
-        room[in_room((int)threadIdx.x * EACH + j)] = held[j];
+        room[(int)threadIdx.x * (EACH + 1) + j] = held[j];
     __syncthreads();
 }
 
@@ -250,7 +251,7 @@ HKI_DEVICE void order_lanes(word held[EACH], const int distance, const bool larg
 #pragma unroll
 #endif
         for (int j = 0; j < EACH; j++)
-            others[j] = room[in_room(((int)threadIdx.x ^ distance) * EACH + j)];
+            others[j] = room[((int)threadIdx.x ^ distance) * (EACH + 1) + j];
     }
 #ifdef __CUDACC__
 #pragma unroll
@@ -278,52 +279,50 @@ HKI_DEVICE void put_values(const int lanes, const int lane, const T *own, const 
             y[j * lanes + lane] = values[j];
 }
 
+/* Each block has lines of its own: a loop over blocks would need registers that words are in. */
 template <class T>
-HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
+HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK, HELD_BLOCKS)
     sort_lines(const hki_cuda_lines lines, const int lanes, const T *x, const int64_t kept, T *y,
                int64_t *indices)
 {
     HKI_SHARED word room[HKI_CUDA_BLOCK * (EACH + 1)];
-    const int columns = HKI_CUDA_BLOCK / lanes, lane = (int)threadIdx.x % lanes;
-    const int column = (int)threadIdx.x / lanes, size = (int)lines.size;
-    for (int64_t block = blockIdx.x; block * columns < lines.count; block += gridDim.x) {
-        const int64_t line = block * columns + column;
-        const bool is_there = line < lines.count;
-        const T *own = x + (is_there ? line * size : 0);
-        word held[EACH];
+    const int lane = (int)threadIdx.x & (lanes - 1); /* lanes: a power of two */
+    const int64_t line = HKI_THREAD_INDEX / lanes;
+    const int size = line < lines.count ? (int)lines.size : 0;
+    const T *own = x + line * lines.size;
+    word held[EACH];
 #ifdef __CUDACC__
 #pragma unroll
 #endif
-        for (int j = 0; j < EACH; j++) {
-            const int at = j * lanes + lane;
-            held[j] = ~0ull; /* comes last */
-            if (is_there && at < size) {
-                const unsigned key = key32_of(own[at]);
-                held[j] = (word)(lines.falls ? ~key : key) << 32 | (unsigned)at;
-            }
+    for (int j = 0; j < EACH; j++) {
+        const int at = j * lanes + lane;
+        held[j] = ~0ull; /* comes last */
+        if (at < size) {
+            const unsigned key = key32_of(own[at]);
+            held[j] = (word)(lines.falls ? ~key : key) << 32 | (unsigned)at;
         }
-        sort_own(held, lanes > 1 && (lane & 1) != 0);
-        for (int run = 2; run <= lanes; run *= 2) { /* of lanes */
-            const bool falls = run < lanes && (lane & run) != 0;
-            for (int distance = run / 2; distance > 0; distance /= 2)
-                order_lanes(held, distance, ((lane & distance) != 0) != falls, room);
-            merge_own(held, falls);
-        }
-        put_own(held, room);
-        const int own_kept = is_there ? (int)kept : 0;
-        unsigned numbers[EACH];
-#ifdef __CUDACC__
-#pragma unroll
-#endif
-        for (int j = 0; j < EACH; j++) { /* neighbouring threads put neighbours */
-            const int at = j * lanes + lane;
-            numbers[j] = (unsigned)room[in_room(column * lanes * EACH + at)];
-            if (at < own_kept)
-                indices[line * kept + at] = numbers[j];
-        }
-        if (y)
-            put_values(lanes, lane, own, own_kept, numbers, y + line * kept);
     }
+    sort_own(held, lanes > 1 && (lane & 1) != 0);
+    for (int run = 2; run <= lanes; run *= 2) { /* of lanes */
+        const bool falls = run < lanes && (lane & run) != 0;
+        for (int distance = run / 2; distance > 0; distance /= 2)
+            order_lanes(held, distance, ((lane & distance) != 0) != falls, room);
+        merge_own(held, falls);
+    }
+    put_own(held, room);
+    const int own_kept = line < lines.count ? (int)kept : 0;
+    unsigned numbers[EACH];
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+    for (int j = 0; j < EACH; j++) { /* neighbouring threads put neighbours */
+        const int at = j * lanes + lane;
+        numbers[j] = (unsigned)room[in_room(((int)threadIdx.x - lane) * EACH + at)];
+        if (at < own_kept)
+            indices[line * kept + at] = numbers[j];
+    }
+    if (y)
+        put_values(lanes, lane, own, own_kept, numbers, y + line * kept);
 }
 
 template <class T>
@@ -414,7 +413,7 @@ void hki_cuda_launch_short(hki_cuda_stream *stream, const hki_cuda_lines *lines,
                            const void *x, int64_t kept, void *y, int64_t *indices)
 {
     const int lanes = hki_cuda_lanes((lines->size - 1) / EACH + 1, HKI_CUDA_BLOCK);
-    const unsigned grid = grid_of(stream, lines->count, HKI_CUDA_BLOCK / lanes);
+    const unsigned grid = (unsigned)((lines->count * lanes - 1) / HKI_CUDA_BLOCK + 1);
 #define LAUNCH(T)                                                                                  \
     HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_BLOCK, sort_lines<T>, *lines, lanes,                \
                         static_cast<const T *>(x), kept, static_cast<T *>(y), indices)
