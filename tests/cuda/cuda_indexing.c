@@ -141,6 +141,51 @@ static void test_sorting(hk_dtype dtype, int64_t size, bool descending)
     compare("places", places[0], places[1], 0);
 }
 
+/* Lines one after another, of every number of lanes, more of them than a block has. */
+static void test_short_lines(hk_dtype dtype, int64_t count, int64_t size)
+{
+    HK_SCOPE;
+    hk_array *x = hk_cast(hk_random_int(0, 90, hk_shape(count, size), HK_I64, host), dtype);
+    hk_array *sums[2], *sorted[2], *order[2], *first[2], *places[2];
+    for (int i = 0; i < 2; i++)
+        sums[i] = hk_cumulative_sum(hk_to_device(x, i ? gpu : host), 1);
+    compare("cumulative sums", sums[0], sums[1], 0);
+    if (dtype == HK_F32 || dtype == HK_F64)
+        x = hk_where(hk_equal(x, 7), NAN, hk_where(hk_equal(x, 3), -0.0, hk_subtract(x, 45)));
+    else if (dtype != HK_U8)
+        x = hk_subtract(x, 45);
+    for (int i = 0; i < 2; i++) {
+        hk_array *in = hk_to_device(x, i ? gpu : host);
+        sorted[i] = hk_sort(in, 1, size % 2);
+        order[i] = hk_argsort(in, 1, size % 2 == 0);
+        hk_topk(in, size / 3 + 1, 1, size % 2 == 0, &first[i], &places[i]);
+    }
+    compare("sorted", sorted[0], sorted[1], 0);
+    compare("order", order[0], order[1], 0);
+    compare("first values", first[0], first[1], 0);
+    compare("first places", places[0], places[1], 0);
+}
+
+/* From the last on, and products: of whole packs of elements, and of others. */
+static void test_reversed(int64_t size)
+{
+    HK_SCOPE;
+    hk_array *x = hk_cast(hk_random_int(1, 3, hk_shape(5, size), HK_I64, host), HK_F32);
+    hk_array *products[2], *gradients[2];
+    for (int i = 0; i < 2; i++) {
+        hk_array *in = hk_copy(hk_to_device(x, i ? gpu : host));
+        products[i] = hk_cumulative_prod(in, 1);
+        hk_attach_grad(in, HK_GRAD_WRITE);
+        hk_record_begin();
+        hk_array *sum = hk_sum(hk_multiply(hk_cumulative_sum(in, 1), hk_detach(in)), NULL);
+        hk_record_end();
+        CHECK(hk_ok(hk_backward(sum)));
+        gradients[i] = hk_grad(in);
+    }
+    compare("products", products[0], products[1], 0);
+    compare("gradients of sums", gradients[0], gradients[1], 0);
+}
+
 /* ---- cumulative sums, and masks ------------------------------------------------------------------------------ */
 
 /* Lines of several blocks, along axis 1; of others, more lines than blocks go at a time, which the emulation has few of. */
@@ -229,10 +274,16 @@ int main(void)
         test_sorting(dtypes[i], 3, false);
         if (!FEW || i == 0)
             test_sorting(dtypes[i], 1300, i % 2 == 0);
+        const int64_t sizes[] = {1, 8, 13, 100, 256, 520, 1024, 2043, 2048, 2049};
+        for (int j = 0; j < 10; j++)
+            if (!FEW || i == 0 || j == 4)
+                test_short_lines(dtypes[i], sizes[j] > 500 ? 3 : 70, sizes[j]);
         for (int axis = 0; axis < 3; axis++)
             if (!FEW || axis == i)
                 test_cumulative(dtypes[i], axis);
     }
+    test_reversed(24);
+    test_reversed(27);
     test_masks();
     test_bad_index();
     test_mixed(HK_F32, HK_F64);

@@ -11,8 +11,8 @@
  * Kernels whose threads meet (__syncthreads, __shfl_*_sync, votes) are launched by HKI_LAUNCH_TOGETHER: there the
  * emulation gives each thread of a block a stack of its own. Shared memory is HKI_SHARED float tile[32][33]; its size is
  * static. No other extension of CUDA but: __device__, __restrict__, threadIdx and its kin, __ldg, atomicAdd, atomicMin,
- * atomicMax, atomicOr and atomicAnd (unsigned long long) and atomicCAS, __syncthreads, __shfl_xor_sync, __shfl_down_sync, float4 and its kin, and the
- * math functions. */
+ * atomicMax, atomicOr and atomicAnd (unsigned long long) and atomicCAS, __syncthreads, __shfl_xor_sync, __shfl_down_sync, __shfl_up_sync, float4 and
+ * its kin, and the math functions. */
 #ifndef HOCKET_DEVICE_CUDA_LAUNCH_CUH
 #define HOCKET_DEVICE_CUDA_LAUNCH_CUH
 
@@ -22,10 +22,10 @@
 #ifdef HKI_CUDA_EMULATED
 #include "emulation/emulated_kernel.h" /* defines the macros below, threadIdx and so on */
 #else
-#define HKI_KERNEL          static __global__
-#define HKI_DEVICE          static __device__ __forceinline__
-#define HKI_SHARED          __shared__
-#define HKI_BOUNDS(threads) __launch_bounds__(threads)
+#define HKI_KERNEL      static __global__
+#define HKI_DEVICE      static __device__ __forceinline__
+#define HKI_SHARED      __shared__
+#define HKI_BOUNDS(...) __launch_bounds__(__VA_ARGS__)
 #define HKI_LAUNCH(stream, grid, block, kernel, ...)                                               \
     do {                                                                                           \
         kernel<<<(grid), (block), 0, hki_cuda_stream_handle(stream)>>>(__VA_ARGS__);               \

@@ -6,6 +6,8 @@
 enum {
     EACH = 8,                     /* neighbours of a thread */
     PART = EACH * HKI_CUDA_BLOCK, /* elements of a line that are a block's own */
+    WARP = 32,
+    WARPS = HKI_CUDA_BLOCK / WARP,
 };
 
 static int64_t parts_of(const hki_cuda_scan *scan)
@@ -47,27 +49,42 @@ HKI_DEVICE int64_t place_of(const hki_cuda_scan &scan, int64_t line, int64_t at)
     return begin + (scan.is_reverse ? scan.size - 1 - at : at) * scan.inner;
 }
 
-/* *own: what this thread's elements of a part come to; returns that of the threads before it. All threads come here. */
+/* The word of the lanes before this one in its line, of which `lanes` neighbouring threads hold one; lanes: a power of two. The
+ * order is that of a lane's place, however many lanes there are. All threads come here. */
+template <class Gather, class Word>
+HKI_DEVICE Word word_before(const int lanes, const Word own, Word room[WARPS])
+{
+    const int thread = (int)threadIdx.x, lane = thread % lanes, in_warp = lane % WARP;
+    Word word = own;
+    for (int step = 1; step < WARP && step < lanes; step *= 2) {
+        const Word other = __shfl_up_sync(0xffffffffu, word, step);
+        if (in_warp >= step)
+            word = Gather::join(other, word);
+    }
+    const Word neighbour = __shfl_up_sync(0xffffffffu, word, 1);
+    const Word before = in_warp > 0 ? neighbour : Gather::none();
+    if (lanes <= WARP)
+        return before;
+    __syncthreads();
+    if (in_warp == WARP - 1)
+        room[thread / WARP] = word;
+    __syncthreads();
+    Word of_warps = Gather::none();
+    for (int warp = (thread - lane) / WARP; warp < thread / WARP; warp++)
+        of_warps = Gather::join(of_warps, room[warp]);
+    return Gather::join(of_warps, before);
+}
+
+/* What this thread's elements of a part come to. */
 template <class Gather, class Element, class Word>
-HKI_DEVICE Word word_before(const hki_cuda_scan &scan, const Element *x, int64_t line, int64_t first,
-                           Word room[HKI_CUDA_BLOCK], Word *own)
+HKI_DEVICE Word word_of_own(const hki_cuda_scan &scan, const Element *x, int64_t line,
+                            int64_t first)
 {
     Word word = Gather::none();
     for (int j = 0; j < EACH; j++)
         if (first + j < scan.size)
             word = Gather::join(word, (Word)x[place_of(scan, line, first + j)]);
-    *own = word;
-    const int thread = (int)threadIdx.x;
-    __syncthreads();
-    room[thread] = word;
-    for (int step = 1; step < HKI_CUDA_BLOCK; step *= 2) {
-        __syncthreads();
-        const Word other = thread >= step ? room[thread - step] : Gather::none();
-        __syncthreads();
-        room[thread] = Gather::join(other, room[thread]);
-    }
-    __syncthreads();
-    return thread > 0 ? room[thread - 1] : Gather::none();
+    return word;
 }
 
 /* words[line][part]: of the parts' elements. */
@@ -75,12 +92,11 @@ template <class Gather, class Element, class Word>
 HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
     word_of_parts(const hki_cuda_scan scan, const Element *x, Word *words, const int64_t parts)
 {
-    HKI_SHARED Word room[HKI_CUDA_BLOCK];
+    HKI_SHARED Word room[WARPS];
     for (int64_t block = blockIdx.x; block < scan.count * parts; block += gridDim.x) {
-        Word own;
         const int64_t first = block % parts * PART + (int64_t)threadIdx.x * EACH;
-        const Word before =
-            word_before<Gather, Element, Word>(scan, x, block / parts, first, room, &own);
+        const Word own = word_of_own<Gather, Element, Word>(scan, x, block / parts, first);
+        const Word before = word_before<Gather, Word>(HKI_CUDA_BLOCK, own, room);
         if (threadIdx.x == HKI_CUDA_BLOCK - 1)
             words[block] = Gather::join(before, own);
     }
@@ -106,14 +122,13 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
     scan_parts(const hki_cuda_scan scan, const Element *x, const Word *words, const int64_t parts,
                Result *y)
 {
-    HKI_SHARED Word room[HKI_CUDA_BLOCK];
+    HKI_SHARED Word room[WARPS];
     for (int64_t block = blockIdx.x; block < scan.count * parts; block += gridDim.x) {
-        Word own;
         const int64_t line = block / parts,
                       first = block % parts * PART + (int64_t)threadIdx.x * EACH;
+        const Word own = word_of_own<Gather, Element, Word>(scan, x, line, first);
         Word word =
-            Gather::join(words[block], word_before<Gather, Element, Word>(scan, x, line, first,
-                                                                          room, &own));
+            Gather::join(words[block], word_before<Gather, Word>(HKI_CUDA_BLOCK, own, room));
         for (int j = 0; j < EACH; j++) {
             if (first + j >= scan.size)
                 break;
@@ -124,10 +139,109 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
     }
 }
 
+/* ---- contiguous lines of one part: each element is read once, and in packs where `is_wide`, which needs sizes of whole EACHs */
+
+template <class T> struct held_each {
+    static constexpr int N = sizeof(T) > 2 ? 16 / (int)sizeof(T) : EACH;
+    hki_pack<T, N> packs[EACH / N];
+
+    /* From `begin` of a line of `size` elements, beyond either end of which there are none. */
+    __device__ void load(const T *x, int64_t begin, int64_t size, bool is_wide)
+    {
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+        for (int k = 0; k < EACH / N; k++) {
+            const int64_t at = begin + k * N;
+            if (is_wide && at >= 0 && at < size)
+                packs[k] = *reinterpret_cast<const hki_pack<T, N> *>(x + at);
+            else
+                for (int j = 0; j < N; j++)
+                    packs[k].at[j] = !is_wide && at + j >= 0 && at + j < size ? x[at + j] : T(0);
+        }
+    }
+    __device__ void store(T *y, int64_t begin, int64_t size, bool is_wide) const
+    {
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+        for (int k = 0; k < EACH / N; k++) {
+            const int64_t at = begin + k * N;
+            if (is_wide && at >= 0 && at < size)
+                *reinterpret_cast<hki_pack<T, N> *>(y + at) = packs[k];
+            else
+                for (int j = 0; j < N; j++)
+                    if (!is_wide && at + j >= 0 && at + j < size)
+                        y[at + j] = packs[k].at[j];
+        }
+    }
+    __device__ T &at(int j)
+    {
+        return packs[j / N].at[j % N];
+    }
+};
+
+template <class Gather, class Element, class Word, class Result, bool REVERSE>
+HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
+    scan_lines(const int64_t count, const int64_t size, const int lanes, const bool is_wide,
+               const Element *x, Result *y)
+{
+    HKI_SHARED Word room[WARPS];
+    const int columns = HKI_CUDA_BLOCK / lanes, lane = (int)threadIdx.x % lanes;
+    const int64_t first = (int64_t)lane * EACH, begin = REVERSE ? size - first - EACH : first;
+    for (int64_t block = blockIdx.x; block * columns < count; block += gridDim.x) {
+        const int64_t line = block * columns + (int)threadIdx.x / lanes;
+        const int64_t own_size = line < count ? size : 0, start = line < count ? line * size : 0;
+        held_each<Element> held;
+        held.load(x + start, begin, own_size, is_wide);
+        Word words[EACH], own = Gather::none();
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+        for (int j = 0; j < EACH; j++) {
+            words[j] = (Word)held.at(REVERSE ? EACH - 1 - j : j);
+            if (first + j < own_size)
+                own = Gather::join(own, words[j]);
+        }
+        Word word = Gather::join(Gather::none(), word_before<Gather, Word>(lanes, own, room));
+        held_each<Result> results;
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+        for (int j = 0; j < EACH; j++) {
+            word = Gather::join(word, words[j]);
+            results.at(REVERSE ? EACH - 1 - j : j) = (Result)word;
+        }
+        results.store(y + start, begin, own_size, is_wide);
+    }
+}
+
+template <class Gather, class Element, class Word, class Result>
+static void launch_lines(hki_cuda_stream *stream, const hki_cuda_scan *scan, const Element *x,
+                         Result *y)
+{
+    const int lanes = hki_cuda_lanes((scan->size - 1) / EACH + 1, HKI_CUDA_BLOCK);
+    const bool is_wide = scan->size % EACH == 0 && ((uintptr_t)x | (uintptr_t)y) % 16 == 0;
+    const unsigned grid =
+        hki_cuda_grid(scan->count, HKI_CUDA_BLOCK / lanes, hki_cuda_stream_multiprocessors(stream));
+    if (scan->is_reverse)
+        HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_BLOCK,
+                            (scan_lines<Gather, Element, Word, Result, true>), scan->count,
+                            scan->size, lanes, is_wide, x, y);
+    else
+        HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_BLOCK,
+                            (scan_lines<Gather, Element, Word, Result, false>), scan->count,
+                            scan->size, lanes, is_wide, x, y);
+}
+
 template <class Gather, class Element, class Word, class Result>
 static void launch_by(hki_cuda_stream *stream, const hki_cuda_scan *scan, const Element *x,
                       Result *y, Word *words)
 {
+    if (scan->inner == 1 && scan->size <= PART) {
+        launch_lines<Gather, Element, Word, Result>(stream, scan, x, y);
+        return;
+    }
     const int64_t parts = parts_of(scan);
     const int multiprocessors = hki_cuda_stream_multiprocessors(stream);
     const unsigned grid = hki_cuda_grid(scan->count * parts, 1, multiprocessors);

@@ -16,6 +16,10 @@ static void put_first(const hki_kernel_call *call, hki_cuda_stream *stream,
                       const hki_cuda_lines *lines, int64_t kept, void *y, int64_t *indices)
 {
     const hki_tensor *x = &call->in[0];
+    if (hki_cuda_is_short(lines, x->dtype)) {
+        hki_cuda_launch_short(stream, lines, x->dtype, x->data, kept, y, indices);
+        return;
+    }
     hki_cuda_item *items = hki_cuda_workspace(stream, 2 * (size_t)x->size * sizeof(hki_cuda_item));
     if (!items)
         return;

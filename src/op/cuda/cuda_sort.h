@@ -35,6 +35,10 @@ void hki_cuda_launch_items(hki_cuda_stream *stream, const hki_cuda_lines *lines,
 void hki_cuda_launch_sorted(hki_cuda_stream *stream, const hki_cuda_lines *lines, int item_bytes,
                             const void *x, const hki_cuda_item *items, int64_t kept, void *y,
                             int64_t *indices);
+/* Whether lines of this dtype are sorted without items: as both of the above, and the sort in between. */
+bool hki_cuda_is_short(const hki_cuda_lines *lines, hk_dtype dtype);
+void hki_cuda_launch_short(hki_cuda_stream *stream, const hki_cuda_lines *lines, hk_dtype dtype,
+                           const void *x, int64_t kept, void *y, int64_t *indices);
 /* y becomes, where the indices of sorted lines say, the elements of x; item_bytes: 4 or 8. */
 void hki_cuda_launch_unsorted(hki_cuda_stream *stream, const hki_cuda_lines *lines, int item_bytes,
                               const void *x, const int64_t *indices, void *y);

@@ -153,6 +153,178 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
     }
 }
 
+/* ---- contiguous lines of up to 2048 elements with keys of 32 bits: Batcher's network on words of a key above a number, a few of
+ * which each of a line's threads (its lanes) holds in registers */
+
+enum {
+    EACH = 8, /* words of a lane, which are neighbours in the order */
+    WARP = 32,
+    HELD_BLOCKS = 4, /* on a multiprocessor at a time: some work while others meet */
+};
+typedef unsigned long long word;
+
+/* In the order of key_of. */
+HKI_DEVICE unsigned key32_of(float x)
+{
+    return (unsigned)key_of(x);
+}
+HKI_DEVICE unsigned key32_of(int32_t x)
+{
+    return (unsigned)x ^ 1u << 31;
+}
+HKI_DEVICE unsigned key32_of(uint8_t x)
+{
+    return x;
+}
+
+HKI_DEVICE void order_two(word &a, word &b, const bool falls)
+{
+    const word x = a, y = b;
+    const bool swaps = (x > y) != falls;
+    a = swaps ? y : x;
+    b = swaps ? x : y;
+}
+
+/* Rising and falling words of a lane become sorted. */
+HKI_DEVICE void merge_own(word held[EACH], const bool falls)
+{
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+    for (int step = EACH / 2; step > 0; step /= 2)
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+        for (int j = 0; j < EACH; j++)
+            if ((j & step) == 0)
+                order_two(held[j], held[j + step], falls);
+}
+
+HKI_DEVICE void sort_own(word held[EACH], const bool falls)
+{
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+    for (int run = 2; run < EACH; run *= 2)
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+        for (int step = run / 2; step > 0; step /= 2)
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+            for (int j = 0; j < EACH; j++)
+                if ((j & step) == 0)
+                    order_two(held[j], held[j + step], (j & run) != 0);
+    merge_own(held, falls);
+}
+
+/* A thread's words in the room, where those of neighbouring threads are in other banks. */
+HKI_DEVICE int in_room(int slot)
+{
+    return slot + slot / EACH;
+}
+HKI_DEVICE void put_own(const word held[EACH], word *room)
+{
+    __syncthreads();
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+    for (int j = 0; j < EACH; j++)
+        room[(int)threadIdx.x * (EACH + 1) + j] = held[j];
+    __syncthreads();
+}
+
+/* Of each two words of this thread and that `distance` away, this one keeps the larger, or the smaller. */
+HKI_DEVICE void order_lanes(word held[EACH], const int distance, const bool larger, word *room)
+{
+    word others[EACH];
+    if (distance < WARP) {
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+        for (int j = 0; j < EACH; j++)
+            others[j] = __shfl_xor_sync(0xffffffffu, held[j], distance);
+    } else {
+        put_own(held, room);
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+        for (int j = 0; j < EACH; j++)
+            others[j] = room[((int)threadIdx.x ^ distance) * (EACH + 1) + j];
+    }
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+    for (int j = 0; j < EACH; j++)
+        held[j] = (others[j] > held[j]) == larger ? others[j] : held[j];
+}
+
+/* All are read before the first is written: the compiler cannot tell that y is not x. */
+template <class T>
+HKI_DEVICE void put_values(const int lanes, const int lane, const T *own, const int kept,
+                           const unsigned numbers[EACH], T *y)
+{
+    T values[EACH];
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+    for (int j = 0; j < EACH; j++)
+        values[j] = j * lanes + lane < kept ? own[numbers[j]] : T(0);
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+    for (int j = 0; j < EACH; j++)
+        if (j * lanes + lane < kept)
+            y[j * lanes + lane] = values[j];
+}
+
+/* Each block has lines of its own: a loop over blocks would need registers that words are in. */
+template <class T>
+HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK, HELD_BLOCKS)
+    sort_lines(const hki_cuda_lines lines, const int lanes, const T *x, const int64_t kept, T *y,
+               int64_t *indices)
+{
+    HKI_SHARED word room[HKI_CUDA_BLOCK * (EACH + 1)];
+    const int lane = (int)threadIdx.x & (lanes - 1); /* lanes: a power of two */
+    const int64_t line = HKI_THREAD_INDEX / lanes;
+    const int size = line < lines.count ? (int)lines.size : 0;
+    const T *own = x + line * lines.size;
+    word held[EACH];
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+    for (int j = 0; j < EACH; j++) {
+        const int at = j * lanes + lane;
+        held[j] = ~0ull; /* comes last */
+        if (at < size) {
+            const unsigned key = key32_of(own[at]);
+            held[j] = (word)(lines.falls ? ~key : key) << 32 | (unsigned)at;
+        }
+    }
+    sort_own(held, lanes > 1 && (lane & 1) != 0);
+    for (int run = 2; run <= lanes; run *= 2) { /* of lanes */
+        const bool falls = run < lanes && (lane & run) != 0;
+        for (int distance = run / 2; distance > 0; distance /= 2)
+            order_lanes(held, distance, ((lane & distance) != 0) != falls, room);
+        merge_own(held, falls);
+    }
+    put_own(held, room);
+    const int own_kept = line < lines.count ? (int)kept : 0;
+    unsigned numbers[EACH];
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+    for (int j = 0; j < EACH; j++) { /* neighbouring threads put neighbours */
+        const int at = j * lanes + lane;
+        numbers[j] = (unsigned)room[in_room(((int)threadIdx.x - lane) * EACH + at)];
+        if (at < own_kept)
+            indices[line * kept + at] = numbers[j];
+    }
+    if (y)
+        put_values(lanes, lane, own, own_kept, numbers, y + line * kept);
+}
+
 template <class T>
 HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
     put_back(const hki_cuda_lines lines, const T *x, const int64_t *indices, T *y)
@@ -228,6 +400,29 @@ void hki_cuda_launch_sorted(hki_cuda_stream *stream, const hki_cuda_lines *lines
         LAUNCH(uint32_t);
     else
         LAUNCH(uint64_t);
+#undef LAUNCH
+}
+
+bool hki_cuda_is_short(const hki_cuda_lines *lines, hk_dtype dtype)
+{
+    return lines->inner == 1 && lines->size <= EACH * HKI_CUDA_BLOCK && dtype != HK_F64 &&
+           dtype != HK_I64;
+}
+
+void hki_cuda_launch_short(hki_cuda_stream *stream, const hki_cuda_lines *lines, hk_dtype dtype,
+                           const void *x, int64_t kept, void *y, int64_t *indices)
+{
+    const int lanes = hki_cuda_lanes((lines->size - 1) / EACH + 1, HKI_CUDA_BLOCK);
+    const unsigned grid = (unsigned)((lines->count * lanes - 1) / HKI_CUDA_BLOCK + 1);
+#define LAUNCH(T)                                                                                  \
+    HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_BLOCK, sort_lines<T>, *lines, lanes,                \
+                        static_cast<const T *>(x), kept, static_cast<T *>(y), indices)
+    if (dtype == HK_F32)
+        LAUNCH(float);
+    else if (dtype == HK_I32)
+        LAUNCH(int32_t);
+    else
+        LAUNCH(uint8_t);
 #undef LAUNCH
 }
 
