@@ -35,13 +35,6 @@ static bool has_few(const hki_conv2d_geometry *g, int64_t groups)
     return groups > 1 && g->in_channels / groups * (g->out_channels / groups) < FEW;
 }
 
-/* cuDNN's tiles are of many channels, in and out: of few they are mostly empty, and own kernels are faster. Below, by measurement. */
-static bool suits_library(const hki_conv2d_geometry *g, int64_t groups)
-{
-    enum { FEW = 1024 };
-    return g->in_channels / groups * (g->out_channels / groups) > FEW;
-}
-
 static hki_cuda_convolution problem_of(const hki_conv2d_geometry *g, int64_t groups,
                                        hki_cuda_convolution_kind kind, bool f64, bool has_bias)
 {
@@ -110,9 +103,7 @@ static bool convolve_by_library(hki_cuda_stream *stream, const hki_conv2d_geomet
     bool failed = false;
     passed arrays[] = {pass(first), pass(second), pass(out)};
     size_t bytes = 0;
-    if (!suits_library(g, groups))
-        hki_cuda_tell_method(stream, "own kernel of few channels", 0);
-    if (!suits_library(g, groups) || !fits(g))
+    if (!fits(g))
         return false;
     if ((uintptr_t)bias % ALIGNMENT)
         bias = NULL;

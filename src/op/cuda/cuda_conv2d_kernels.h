@@ -1,5 +1,5 @@
-/* Convolutions of few channels, and where cuDNN is not there or has no algorithm: any shape, each sum in a fixed order,
- * tiles in shared memory. C and CUDA C++. */
+/* Convolutions where cuDNN is not there or has no algorithm: any shape, each sum in a fixed order, tiles in shared
+ * memory. C and CUDA C++. */
 #ifndef HOCKET_OP_CUDA_CONV2D_KERNELS_H
 #define HOCKET_OP_CUDA_CONV2D_KERNELS_H
 
