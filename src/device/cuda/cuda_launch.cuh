@@ -26,6 +26,7 @@
 #define HKI_DEVICE      static __device__ __forceinline__
 #define HKI_SHARED      __shared__
 #define HKI_BOUNDS(...) __launch_bounds__(__VA_ARGS__)
+#define HKI_UNROLL      _Pragma("unroll") /* the loop that follows */
 #define HKI_LAUNCH(stream, grid, block, kernel, ...)                                               \
     do {                                                                                           \
         kernel<<<(grid), (block), 0, hki_cuda_stream_handle(stream)>>>(__VA_ARGS__);               \

@@ -71,9 +71,7 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK) fused(const hki_cuda_fused program)
         for (int k = 0; k < program.step_count; k++) {
             const hki_cuda_fused_step &step = program.steps[k];
             hki_pack<float, N> in[HKI_CUDA_FUSED_OPERANDS] = {}, out = {};
-#ifdef __CUDACC__
-#pragma unroll
-#endif
+            HKI_UNROLL
             for (int j = 0; j < HKI_CUDA_FUSED_OPERANDS; j++) {
                 const hki_cuda_fused_operand &operand = step.operands[j];
                 if (operand.data && !operand.is_one) {

@@ -37,22 +37,17 @@ HKI_DEVICE typename Kind::word gather(const hki_cuda_reduce &call, const char *b
     typedef typename Kind::element element;
     typename Kind::word word = Kind::none();
     if (call.gone.ndim == 1) {
-        enum {
-            TOGETHER = 4
-        }; /* loads that are on their way at once: all come before the first one's use */
+        /* Loads that are on their way at once: all come before the first one's use. */
+        enum { TOGETHER = 4 };
         const int64_t step = call.gone.steps[0][0];
         uint32_t i = begin;
         for (; i < end && end - i > (TOGETHER - 1) * lanes; i += TOGETHER * lanes) {
             hki_pack<element, N> x[TOGETHER];
-#ifdef __CUDACC__
-#pragma unroll
-#endif
+            HKI_UNROLL
             for (uint32_t k = 0; k < TOGETHER; k++)
                 x[k] =
                     *reinterpret_cast<const hki_pack<element, N> *>(base + (i + k * lanes) * step);
-#ifdef __CUDACC__
-#pragma unroll
-#endif
+            HKI_UNROLL
             for (uint32_t k = 0; k < TOGETHER; k++)
                 word = join_pack<Kind, N>(
                     word, x[k], call.gone_first + (int64_t)(i + k * lanes) * N, reference);

@@ -99,9 +99,7 @@ template <typename T, int N, int PACKS> struct held_row {
     }
     template <typename F> __device__ void each_pack(F visit)
     {
-#ifdef __CUDACC__
-#pragma unroll
-#endif
+        HKI_UNROLL
         for (int k = 0; k < PACKS; k++)
             if (lane + k * lanes < size)
                 visit(lane + k * lanes, packs[k]);

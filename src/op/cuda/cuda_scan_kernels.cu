@@ -148,9 +148,7 @@ template <class T> struct held_each {
     /* From `begin` of a line of `size` elements, beyond either end of which there are none. */
     __device__ void load(const T *x, int64_t begin, int64_t size, bool is_wide)
     {
-#ifdef __CUDACC__
-#pragma unroll
-#endif
+        HKI_UNROLL
         for (int k = 0; k < EACH / N; k++) {
             const int64_t at = begin + k * N;
             if (is_wide && at >= 0 && at < size)
@@ -162,9 +160,7 @@ template <class T> struct held_each {
     }
     __device__ void store(T *y, int64_t begin, int64_t size, bool is_wide) const
     {
-#ifdef __CUDACC__
-#pragma unroll
-#endif
+        HKI_UNROLL
         for (int k = 0; k < EACH / N; k++) {
             const int64_t at = begin + k * N;
             if (is_wide && at >= 0 && at < size)
@@ -195,9 +191,7 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
         held_each<Element> held;
         held.load(x + start, begin, own_size, is_wide);
         Word words[EACH], own = Gather::none();
-#ifdef __CUDACC__
-#pragma unroll
-#endif
+        HKI_UNROLL
         for (int j = 0; j < EACH; j++) {
             words[j] = (Word)held.at(REVERSE ? EACH - 1 - j : j);
             if (first + j < own_size)
@@ -205,9 +199,7 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
         }
         Word word = Gather::join(Gather::none(), word_before<Gather, Word>(lanes, own, room));
         held_each<Result> results;
-#ifdef __CUDACC__
-#pragma unroll
-#endif
+        HKI_UNROLL
         for (int j = 0; j < EACH; j++) {
             word = Gather::join(word, words[j]);
             results.at(REVERSE ? EACH - 1 - j : j) = (Result)word;

@@ -17,9 +17,7 @@ template <class Element, int PACKS> struct held_line {
     }
     __device__ void load(const hki_lane &at, const Element *x, int64_t size, bool is_wide)
     {
-#ifdef __CUDACC__
-#pragma unroll
-#endif
+        HKI_UNROLL
         for (int k = 0; k < PACKS; k++) {
             const int64_t begin = first(at, k);
             for (int j = 0; j < N; j++)
@@ -27,19 +25,15 @@ template <class Element, int PACKS> struct held_line {
         }
         if (!is_wide)
             return;
-#ifdef __CUDACC__
-#pragma unroll
-#endif
-        for (int k = 0; k < PACKS;
-             k++) /* nothing else is in between, so that all are on their way at once */
+        /* Nothing else is in between, so that all are on their way at once. */
+        HKI_UNROLL
+        for (int k = 0; k < PACKS; k++)
             if (first(at, k) < size)
                 packs[k] = *reinterpret_cast<const hki_pack<Element, N> *>(x + first(at, k));
     }
     __device__ void store(const hki_lane &at, Element *y, int64_t size, bool is_wide) const
     {
-#ifdef __CUDACC__
-#pragma unroll
-#endif
+        HKI_UNROLL
         for (int k = 0; k < PACKS; k++) {
             const int64_t begin = first(at, k);
             if (is_wide && begin + N <= size)
@@ -53,9 +47,7 @@ template <class Element, int PACKS> struct held_line {
     /* change(element): what it becomes */
     template <class F> __device__ void each(F change)
     {
-#ifdef __CUDACC__
-#pragma unroll
-#endif
+        HKI_UNROLL
         for (int k = 0; k < PACKS; k++)
             for (int j = 0; j < N; j++)
                 packs[k].at[j] = change(packs[k].at[j]);
@@ -215,17 +207,13 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE)
         held.load(at, y + begin, own_size, is_wide);
         given.load(at, dy + begin, own_size, is_wide);
         double sum = 0;
-#ifdef __CUDACC__
-#pragma unroll
-#endif
+        HKI_UNROLL
         for (int k = 0; k < PACKS; k++)
             for (int j = 0; j < held.N; j++)
                 if (held.first(at, k) + j < own_size)
                     sum += (double)held.packs[k].at[j] * (double)given.packs[k].at[j];
         const Element share = (Element)hki_join_lanes<hki_added>(at, sum, sum_room);
-#ifdef __CUDACC__
-#pragma unroll
-#endif
+        HKI_UNROLL
         for (int k = 0; k < PACKS; k++)
             for (int j = 0; j < held.N; j++)
                 held.packs[k].at[j] *= given.packs[k].at[j] - share;

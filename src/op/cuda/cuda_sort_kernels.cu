@@ -188,13 +188,9 @@ HKI_DEVICE void order_two(word &a, word &b, const bool falls)
 /* Rising and falling words of a lane become sorted. */
 HKI_DEVICE void merge_own(word held[EACH], const bool falls)
 {
-#ifdef __CUDACC__
-#pragma unroll
-#endif
+    HKI_UNROLL
     for (int step = EACH / 2; step > 0; step /= 2)
-#ifdef __CUDACC__
-#pragma unroll
-#endif
+        HKI_UNROLL
         for (int j = 0; j < EACH; j++)
             if ((j & step) == 0)
                 order_two(held[j], held[j + step], falls);
@@ -202,17 +198,11 @@ HKI_DEVICE void merge_own(word held[EACH], const bool falls)
 
 HKI_DEVICE void sort_own(word held[EACH], const bool falls)
 {
-#ifdef __CUDACC__
-#pragma unroll
-#endif
+    HKI_UNROLL
     for (int run = 2; run < EACH; run *= 2)
-#ifdef __CUDACC__
-#pragma unroll
-#endif
+        HKI_UNROLL
         for (int step = run / 2; step > 0; step /= 2)
-#ifdef __CUDACC__
-#pragma unroll
-#endif
+            HKI_UNROLL
             for (int j = 0; j < EACH; j++)
                 if ((j & step) == 0)
                     order_two(held[j], held[j + step], (j & run) != 0);
@@ -227,9 +217,7 @@ HKI_DEVICE int in_room(int slot)
 HKI_DEVICE void put_own(const word held[EACH], word *room)
 {
     __syncthreads();
-#ifdef __CUDACC__
-#pragma unroll
-#endif
+    HKI_UNROLL
     for (int j = 0; j < EACH; j++)
         room[(int)threadIdx.x * (EACH + 1) + j] = held[j];
     __syncthreads();
@@ -240,22 +228,16 @@ HKI_DEVICE void order_lanes(word held[EACH], const int distance, const bool larg
 {
     word others[EACH];
     if (distance < WARP) {
-#ifdef __CUDACC__
-#pragma unroll
-#endif
+        HKI_UNROLL
         for (int j = 0; j < EACH; j++)
             others[j] = __shfl_xor_sync(0xffffffffu, held[j], distance);
     } else {
         put_own(held, room);
-#ifdef __CUDACC__
-#pragma unroll
-#endif
+        HKI_UNROLL
         for (int j = 0; j < EACH; j++)
             others[j] = room[((int)threadIdx.x ^ distance) * (EACH + 1) + j];
     }
-#ifdef __CUDACC__
-#pragma unroll
-#endif
+    HKI_UNROLL
     for (int j = 0; j < EACH; j++)
         held[j] = (others[j] > held[j]) == larger ? others[j] : held[j];
 }
@@ -266,14 +248,10 @@ HKI_DEVICE void put_values(const int lanes, const int lane, const T *own, const 
                            const unsigned numbers[EACH], T *y)
 {
     T values[EACH];
-#ifdef __CUDACC__
-#pragma unroll
-#endif
+    HKI_UNROLL
     for (int j = 0; j < EACH; j++)
         values[j] = j * lanes + lane < kept ? own[numbers[j]] : T(0);
-#ifdef __CUDACC__
-#pragma unroll
-#endif
+    HKI_UNROLL
     for (int j = 0; j < EACH; j++)
         if (j * lanes + lane < kept)
             y[j * lanes + lane] = values[j];
@@ -291,9 +269,7 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK, HELD_BLOCKS)
     const int size = line < lines.count ? (int)lines.size : 0;
     const T *own = x + line * lines.size;
     word held[EACH];
-#ifdef __CUDACC__
-#pragma unroll
-#endif
+    HKI_UNROLL
     for (int j = 0; j < EACH; j++) {
         const int at = j * lanes + lane;
         held[j] = ~0ull; /* comes last */
@@ -312,9 +288,7 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK, HELD_BLOCKS)
     put_own(held, room);
     const int own_kept = line < lines.count ? (int)kept : 0;
     unsigned numbers[EACH];
-#ifdef __CUDACC__
-#pragma unroll
-#endif
+    HKI_UNROLL
     for (int j = 0; j < EACH; j++) { /* neighbouring threads put neighbours */
         const int at = j * lanes + lane;
         numbers[j] = (unsigned)room[in_room(((int)threadIdx.x - lane) * EACH + at)];

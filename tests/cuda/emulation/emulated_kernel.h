@@ -25,6 +25,7 @@
 #define HKI_DEVICE static inline
 #define HKI_SHARED static thread_local /* one block at a time runs in a stream's thread */
 #define HKI_BOUNDS(...)
+#define HKI_UNROLL
 #define HKI_LAUNCH(stream, grid, block, kernel, ...)                                               \
     hki_emulated::launch(stream, grid, block, false, #kernel, kernel, __VA_ARGS__)
 #define HKI_LAUNCH_TOGETHER(stream, grid, block, kernel, ...)                                      \
