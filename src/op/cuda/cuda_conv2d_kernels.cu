@@ -8,9 +8,9 @@
 
 enum {
     THREADS = 256,
-    DEPTH = 16,        /* terms at a time */
-    EACH = 4,          /* rows and columns of a thread */
-    PART_DEPTH = 512,  /* terms that one block adds of a gradient of weights, at least */
+    MOST_DEPTH = 16,  /* terms at a time */
+    EACH = 4,         /* rows and columns of a thread */
+    PART_DEPTH = 512, /* terms that one block adds of a gradient of weights, at least */
     MOST_PARTS = 256,
 };
 
@@ -58,6 +58,7 @@ template <typename I> HKI_DEVICE void add(digits<I> &at, const digits<I> &step, 
 template <typename Element, typename Integer> struct problem {
     typedef Element T;
     typedef Integer I;
+    static constexpr int DEPTH = sizeof(T) > sizeof(float) ? MOST_DEPTH / 2 : MOST_DEPTH;
     I in_channels, out_channels, in_height, in_width, out_height, out_width;
     I kernel_height, kernel_width, stride_height, stride_width, pad_height, pad_width;
     I dilation_height, dilation_width;
@@ -216,6 +217,7 @@ template <typename T, typename I> struct backward_weight : problem<T, I> {
 template <typename P, int DOWN, int ACROSS> struct feed {
     typedef typename P::T T;
     typedef typename P::I I;
+    static constexpr int DEPTH = P::DEPTH;
     enum { LEFT = DOWN * DEPTH / THREADS, RIGHT = ACROSS * DEPTH / THREADS };
     T left[LEFT], right[RIGHT];
     digits<I> left_term, right_term, column, left_step, right_step;
@@ -270,10 +272,11 @@ template <typename P, int DOWN, int ACROSS> struct feed {
 
 /* A block makes a tile of DOWN x ACROSS elements; a thread EACH x EACH of them. */
 template <typename P, int DOWN, int ACROSS>
-HKI_KERNEL void HKI_BOUNDS(THREADS) multiply(P all)
+HKI_KERNEL void HKI_BOUNDS(THREADS, 2) multiply(P all)
 {
     typedef typename P::T T;
     typedef typename P::I I;
+    constexpr int DEPTH = P::DEPTH;
     HKI_SHARED four<T> left[DEPTH][DOWN / EACH + 1]; /* one more, against conflicts of banks */
     HKI_SHARED four<T> right[DEPTH][ACROSS / EACH];
     const I down = (all.rows + DOWN - 1) / DOWN, across = (all.columns + ACROSS - 1) / ACROSS;
@@ -402,7 +405,7 @@ static void launch_weight(hki_cuda_stream *stream, const hki_conv2d_geometry *g,
         wanted = 1;
     if (wanted > MOST_PARTS)
         wanted = MOST_PARTS;
-    const int64_t part = ((depth + wanted - 1) / wanted + DEPTH - 1) / DEPTH * DEPTH;
+    const int64_t part = ((depth + wanted - 1) / wanted + MOST_DEPTH - 1) / MOST_DEPTH * MOST_DEPTH;
     p.part_depth = (I)part;
     p.parts = (I)((depth + part - 1) / part);
     if (p.parts > 1)
