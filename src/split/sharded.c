@@ -13,7 +13,6 @@
 #include <hocket/hocket.h>
 
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     LINE = 16,             /* elements that parts are multiples of: a cache line of float32 */
