@@ -24,7 +24,8 @@ def axes_of(axis, ndim, name="axis"):
     for each in given:
         number = each.__index__()
         if not -ndim <= number < ndim:
-            raise _errors().IndexError(f"{name} is {number}, but must be from {-ndim} to {ndim - 1}")
+            right = f"must be from {-ndim} to {ndim - 1}" if ndim else "there are no axes"
+            raise _errors().IndexError(f"{name} is {number}, but {right}")
         found.append(number % ndim)
     if len(set(found)) != len(found):
         raise ValueError(f"{name} {tuple(given)} names an axis twice")

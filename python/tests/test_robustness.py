@@ -96,6 +96,13 @@ def test_a_refusal_comes_with_its_record_where_inputs_are_on_their_way():
             (b @ a)[900]
 
 
+def test_an_array_without_axes_says_so():
+    x = hk.asarray(3.0)
+    for call in (hk.sum, hk.flip, hk.squeeze):
+        with pytest.raises(IndexError, match="axis is 0, but there are no axes"):
+            call(x, axis=0)
+
+
 def test_in_place_signs_are_seen_through_other_handles():
     x = hk.zeros((3, 3))
     row, same = x[1], x

@@ -282,7 +282,8 @@ HKI_KERNEL void HKI_BOUNDS(THREADS, 2) multiply(P all)
     const I down = (all.rows + DOWN - 1) / DOWN, across = (all.columns + ACROSS - 1) / ACROSS;
     const int its_column = (int)threadIdx.x % (ACROSS / EACH),
               its_row = (int)threadIdx.x / (ACROSS / EACH);
-    for (I tile = blockIdx.x; tile < all.parts * all.groups * down * across; tile += gridDim.x) {
+    for (I tile = (I)blockIdx.x; tile < all.parts * all.groups * down * across;
+         tile += (I)gridDim.x) {
         const I part = tile / (down * across) / all.groups;
         const P p = all.of_group(tile / (down * across) % all.groups);
         const I top = tile / across % down * DOWN, first = tile % across * ACROSS;

@@ -57,7 +57,7 @@ HKI_DEVICE Word word_before(const int lanes, const Word own, Word room[WARPS])
     const int thread = (int)threadIdx.x, lane = thread % lanes, in_warp = lane % WARP;
     Word word = own;
     for (int step = 1; step < WARP && step < lanes; step *= 2) {
-        const Word other = __shfl_up_sync(0xffffffffu, word, step);
+        const Word other = __shfl_up_sync(0xffffffffu, word, (unsigned)step);
         if (in_warp >= step)
             word = Gather::join(other, word);
     }
