@@ -90,10 +90,9 @@ static bool make_name(hki_device *device, void *name, char *why)
 static void close_channel(hki_channel *self)
 {
     char why[HKI_CHANNEL_WHY];
-    const bool is_current = enter(self->its, why);
-    const bool is_over = hki_cuda_is_over();
-    if (self->communicator &&
-        !is_over) /* one that is closed in good order has nothing under way any more */
+    const bool is_current = enter(self->its, why), is_over = hki_cuda_is_over();
+    /* One that is closed in good order has nothing under way any more. */
+    if (self->communicator && !is_over)
         self->library->ncclCommAbort(self->communicator);
     while (self->tasks) {
         hki_channel_task *task = self->tasks;

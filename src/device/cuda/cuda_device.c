@@ -193,7 +193,10 @@ bool hki_cuda_visit(hki_cuda_device *self, CUcontext *before)
 
 void hki_cuda_leave(const hki_cuda_device *self, CUcontext before)
 {
-    if (self->set_context && !hki_cuda_is_over())
+    if (hki_cuda_is_over())
+        return;
+    cudaGetLastError(); /* which the next launch of this thread would take for its own */
+    if (self->set_context)
         self->set_context(before);
 }
 
@@ -219,7 +222,6 @@ void hki_cuda_deinit(hki_device *device)
             hki_cuda_pool_close(self->gpu);
         if (self->faults)
             cudaFreeHost(self->faults);
-        cudaGetLastError();
         hki_cuda_leave(self, before);
     }
     pthread_mutex_destroy(&self->lock);

@@ -273,10 +273,8 @@ static void drop(hki_device *device, hki_recording *recording)
     hki_cuda_device *its = hki_cuda_device_of(device);
     CUcontext before;
     hki_cuda_visit(its, &before);
-    if (!hki_cuda_is_over()) {
+    if (!hki_cuda_is_over())
         cudaGraphExecDestroy(recording->graph);
-        cudaGetLastError();
-    }
     hki_cuda_leave(its, before);
     free(recording);
 }

@@ -129,7 +129,7 @@ bool hki_cuda_enter(hki_cuda_device *self);
 /* See hki_device_class. */
 void hki_cuda_deinit(hki_device *device);
 /* The same in a thread that may be the program's: until hki_cuda_leave gives it back the context that it had, whatever
- * visit says. It may have had none, and then gets none: to set the GPU that cudaGetDevice tells would make one. */
+ * visit says; an error that is left is cleared. It may have had none, and then gets none: to set the GPU that cudaGetDevice tells would make one. */
 bool hki_cuda_visit(hki_cuda_device *self, CUcontext *before);
 void hki_cuda_leave(const hki_cuda_device *self, CUcontext before);
 /* From now on the device is lost; the first text stays. */

@@ -99,8 +99,6 @@ void *hki_cuda_allocate(hki_device *device, size_t bytes)
     } else if (cudaMalloc(&data, bytes) != cudaSuccess) {
         data = NULL;
     }
-    if (!hki_cuda_is_over())
-        cudaGetLastError();
     hki_cuda_leave(self, before);
     return data;
 }
@@ -118,7 +116,6 @@ void hki_cuda_release(hki_device *device, void *data, size_t bytes)
             cudaFreeAsync(data, self->memory);
         else
             cudaFree(data);
-        cudaGetLastError(); /* which the next launch of this thread would take for its own */
     }
     hki_cuda_leave(self, before);
 }
@@ -131,8 +128,6 @@ void *hki_cuda_allocate_pinned(hki_device *device, size_t bytes)
     if (!hki_cuda_visit(self, &before) ||
         cudaHostAlloc(&data, bytes, cudaHostAllocPortable) != cudaSuccess)
         data = NULL;
-    if (!hki_cuda_is_over())
-        cudaGetLastError();
     hki_cuda_leave(self, before);
     return data;
 }
@@ -143,9 +138,7 @@ void hki_cuda_release_pinned(hki_device *device, void *data, size_t bytes)
     hki_cuda_device *self = hki_cuda_device_of(device);
     CUcontext before;
     hki_cuda_visit(self, &before); /* memory of the host goes when the device is lost, too */
-    if (!hki_cuda_is_over()) {
+    if (!hki_cuda_is_over())
         cudaFreeHost(data);
-        cudaGetLastError();
-    }
     hki_cuda_leave(self, before);
 }
