@@ -8,19 +8,14 @@
 #include <hocket/runtime.h>
 #include <unistd.h>
 
-/* Until each worker of the default runtime's CPU devices looks for work or sleeps: none is still being started, when the
+/* Until each worker of the default runtime looks for work or sleeps: none is still being started, when the
  * address sanitizer has locks of its own that a child would be left with. Nothing else is to be under way. */
 static inline void await_workers(void)
 {
     const hki_runtime *runtime = hki_runtime_default();
     for (int i = 0; !runtime->serial && i < runtime->queue_count; i++) {
-        hki_park *park = runtime->queues[i]->park;
-        uint32_t count = 0;
-        for (int j = 0; j < runtime->queue_count; j++)
-            count +=
-                runtime->queues[j]->park == park ? (uint32_t)runtime->queues[j]->worker_count : 0;
-        while (!runtime->queues[i]->is_accelerator &&
-               atomic_load(&park->attentive) + atomic_load(&park->sleepers) < count)
+        hki_park *park = &runtime->queues[i]->park;
+        while (atomic_load(&park->attentive) + atomic_load(&park->sleepers) < park->threads)
             usleep(100);
     }
 }

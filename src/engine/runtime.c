@@ -45,7 +45,7 @@ static void workers_stop(hki_runtime *runtime)
     for (int i = 0; i < runtime->queue_count; i++) {
         hki_queue *queue = runtime->queues[i];
         for (int j = 0; j < queue->worker_count; j++) {
-            hki_futex_bump(&queue->park->wake_word, INT32_MAX);
+            hki_futex_bump(&queue->park.wake_word, INT32_MAX);
             if (queue->workers[j].running)
                 pthread_join(queue->workers[j].thread, NULL);
             queue->workers[j].running = false;

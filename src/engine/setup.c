@@ -1,6 +1,7 @@
 /* What a runtime is made of: devices with their queues and cores. */
 #include "engine/setup.h"
 
+#include "base/integer.h"
 #include "base/rank_launcher.h"
 #include "device/device_list.h"
 #include "engine/accel/accelerator.h"
@@ -20,8 +21,8 @@ static void queue_destroy(hki_queue *queue)
 
 /* A queue with this many workers, in the runtime's list; NULL: no memory. processors: one each, or NULL. slot: the first
  * worker's, of the runtime's counters; -1: they have none. */
-static hki_queue *queue_create(hki_device *device, hki_queue_kind kind, hki_budget *budget,
-                               int worker_count, const int *processors, int slot)
+static hki_queue *queue_create(hki_device *device, hki_queue_kind kind, int worker_count,
+                               const int *processors, int slot)
 {
     hki_runtime *runtime = device->runtime;
     hki_queue *queue = aligned_alloc(HKI_CACHE_LINE, sizeof *queue);
@@ -31,9 +32,9 @@ static hki_queue *queue_create(hki_device *device, hki_queue_kind kind, hki_budg
                          .device = device,
                          .kind = kind,
                          .is_accelerator = device->class->launched,
-                         .budget = budget,
+                         .home = queue,
+                         .park.threads = (uint32_t)worker_count,
                          .worker_count = worker_count};
-    queue->own_park.all_attentive = &runtime->scheduler->attentive;
     pthread_mutex_init(&queue->flip_lock, NULL);
     queue->workers = calloc((size_t)worker_count + 1, sizeof *queue->workers);
     if (!queue->workers) {
@@ -46,7 +47,6 @@ static hki_queue *queue_create(hki_device *device, hki_queue_kind kind, hki_budg
                                          .processor = processors ? processors[i] : -1,
                                          .queue = queue};
     queue->number = runtime->queue_count;
-    queue->park = &queue->own_park;
     runtime->queues[runtime->queue_count++] = queue;
     return queue;
 }
@@ -76,33 +76,33 @@ void hki_devices_destroy(hki_runtime *runtime)
         hki_device_destroy(runtime->failed_devices[i]);
 }
 
-/* Devices get neighbouring cores, the first ones one more where they do not divide evenly; more devices
- * than cores share them in turn, one budget a core. */
+/* Devices get neighbouring cores, the first ones one more where they do not divide evenly; those beyond the number of cores
+ * share them with the first ones. */
 static bool cpu_devices_create(hki_runtime *runtime, const hki_runtime_config *config,
                                const int *processors, int cores)
 {
-    int devices = (int)config->cpu_devices, begin = 0;
+    const int devices = (int)config->cpu_devices, homes = devices < cores ? devices : cores;
+    int begin = 0;
+    runtime->scheduler->core_count = cores;
+    runtime->scheduler->home_count = homes;
     for (int i = 0; i < devices; i++) {
-        bool shares = devices > cores;
-        int count = shares ? 1 : cores / devices + (i < cores % devices);
-        hki_budget *budget = &runtime->scheduler->budgets[i % runtime->scheduler->budget_count];
-        budget->shared = shares;
-        atomic_store(&budget->free_cores, count);
+        const bool is_home = i < homes;
+        const int count = cores / homes + (i < cores % homes);
         hki_device *device = device_create(runtime, "cpu:", i);
         if (!device)
             return false;
         device->class = &hki_cpu_device_class;
         device->core_count = count;
         device->memory = hki_memory_pool_create(device, (uint64_t)config->memory_bytes);
-        const int first = shares ? i % cores : begin;
         hki_queue *queue =
-            queue_create(device, HKI_QUEUE_COMPUTE, budget, count, processors + first, first);
+            queue_create(device, HKI_QUEUE_COMPUTE, is_home ? count : 0, processors + begin, begin);
         for (int j = 0; j < HKI_QUEUE_KIND_COUNT; j++)
             device->queues[j] = queue;
         if (!device->memory || !queue)
             return false;
-        queue->park = &runtime->queues[shares ? i % cores : i]->own_park;
-        begin += count;
+        queue->home = runtime->queues[i % homes];
+        atomic_store(&queue->free_cores, queue->worker_count);
+        begin += queue->worker_count;
     }
     return true;
 }
@@ -113,8 +113,7 @@ static bool accelerator_queues_create(hki_device *device)
     const int workers = !device->class->is_modelled;
     bool created = true;
     for (int k = 0; k < HKI_QUEUE_KIND_COUNT && created; k++)
-        created =
-            (device->queues[k] = queue_create(device, (hki_queue_kind)k, NULL, workers, NULL, -1));
+        created = (device->queues[k] = queue_create(device, (hki_queue_kind)k, workers, NULL, -1));
     device->runtime->accelerated = true;
     return created;
 }
@@ -196,7 +195,7 @@ bool hki_devices_create(hki_runtime *runtime, const hki_runtime_config *config)
     int all = own_cores(processors, config), cores = all;
     if (config->cpu_cores && config->cpu_cores < cores)
         cores = (int)config->cpu_cores;
-    runtime->scheduler = hki_scheduler_create((int)config->cpu_devices, cores);
+    runtime->scheduler = hki_zeroed_lines(sizeof *runtime->scheduler);
     if (!runtime->scheduler)
         return false;
     hki_launch_cores *rest = &runtime->scheduler->launch_cores;
@@ -206,7 +205,7 @@ bool hki_devices_create(hki_runtime *runtime, const hki_runtime_config *config)
     if (!cpu_devices_create(runtime, config, processors, cores) ||
         !sim_devices_create(runtime, config) || !cuda_devices_create(runtime, config) ||
         !hki_pinned_pools_create(runtime->devices, runtime->device_count) ||
-        !hki_scheduler_complete(runtime, cores) || !hki_accelerators_create(runtime))
+        !hki_scheduler_complete(runtime) || !hki_accelerators_create(runtime))
         return false;
     /* Who launches for an accelerator waits for marks, not for gates alone: there, issuing threads keep the order. */
     const bool has_ring = !runtime->serial && !runtime->accelerated;

@@ -148,11 +148,11 @@ static __attribute__((noinline)) void issue_locked(hki_task *task, hki_place pla
     hki_slot_refill_locked(runtime, access_count);
     hki_biased_release(&runtime->issue_lock);
     if (is_put)
-        hki_ring_notify(queue);
+        hki_queue_notify(queue->home);
     else if (is_ready && is_here)
         hki_execute_foreign(queue, &(hki_claim){task, -1}, 1);
     else if (is_ready)
-        hki_queue_push(queue, task);
+        hki_queue_push(task);
     if ((is_ready || is_put) && atomic_load(&runtime->ended))
         hki_cancel_all(runtime);
 }

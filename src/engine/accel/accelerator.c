@@ -143,7 +143,7 @@ bool hki_accelerator_launch(hki_executor *executor, hki_queue *queue, hki_task *
         task->end_ns = ready_ns;
         hki_task_complete(executor, task);
         hki_suspects_settle(queue, &(hki_ticket){.suspects = suspects}, true);
-        hki_executor_flush(executor);
+        hki_slot_give_back(&executor->returns);
         hki_progress(queue->runtime);
         return false;
     }
@@ -198,37 +198,23 @@ hki_task *hki_accelerator_take(hki_queue *queue)
 
 /* ---- the thread of a queue, where launching only gives a device work ------------------------------------------- */
 
-/* Returns with a task to launch, or false because the runtime is ending. */
+/* Or there never will be. */
+static bool may_launch(void *queue)
+{
+    return atomic_load(&((hki_queue *)queue)->runtime->ended) || hki_accelerator_may_launch(queue);
+}
+
+/* Returns with something to launch, or false because the runtime is ending. A little patience spares the next call waking this
+ * thread. */
 static bool wait_for_task(hki_queue *queue)
 {
-    hki_runtime *runtime = queue->runtime;
-    hki_park *park = queue->park;
-    while (!hki_accelerator_may_launch(queue)) {
-        atomic_fetch_add(&park->sleepers, 1);
-        uint32_t seen = atomic_load(&park->wake_word);
-        bool ended = atomic_load(&runtime->ended);
-        if (!ended && !hki_accelerator_may_launch(queue))
-            hki_futex_wait(&park->wake_word, seen, -1);
-        atomic_fetch_sub(&park->sleepers, 1);
-        if (ended)
-            return false;
-    }
-    return !atomic_load(&runtime->ended);
-}
-
-static void notify(hki_queue *queue)
-{
-    hki_park *park = queue->park;
-    if (hki_park_has_sleepers(park))
-        hki_futex_bump(&park->wake_word, 1);
-}
-
-/* A little patience spares the next call waking this thread. */
-static void linger(hki_queue *queue)
-{
-    int64_t until = hki_clock_ns() + HKI_SPIN_NS;
-    while (!hki_accelerator_may_launch(queue) && hki_clock_ns() < until)
-        hki_relax();
+    const int64_t until = hki_clock_ns() + HKI_SPIN_NS;
+    while (!may_launch(queue))
+        if (hki_clock_ns() < until)
+            hki_relax();
+        else
+            hki_park_sleep(&queue->park, may_launch, queue);
+    return !atomic_load(&queue->runtime->ended);
 }
 
 void hki_accelerator_pin(const hki_runtime *runtime)
@@ -248,11 +234,11 @@ void *hki_accelerator_main(void *argument)
     hki_executor_init(&executor, queue, false);
     hki_tracing_name_worker(worker);
     hki_accelerator_pin(runtime);
+    hki_park_attend(&queue->park);
     while (wait_for_task(queue)) {
         hki_task *task = hki_accelerator_take(queue);
         if (task && hki_accelerator_launch(&executor, queue, task))
             hki_clock_help(&executor, runtime);
-        linger(queue);
     }
     return NULL;
 }
@@ -284,7 +270,6 @@ bool hki_accelerators_create(hki_runtime *runtime)
             /* Versions tell of which copies the host knows the values. */
             runtime->counts_writes |= runtime->queues[i]->device->class->wait_for != NULL;
             runtime->queues[i]->pace = pace;
-            runtime->queues[i]->notify = notify;
         }
     return runtime->accelerators && hki_suspects_create(runtime) && hki_launchers_create(runtime);
 }

@@ -188,7 +188,7 @@ void hki_clock_help(hki_executor *executor, hki_runtime *runtime)
             hki_futex_bump(&clock->wake_word, 1);
     } while (atomic_load(&clock->added) != seen);
     if (any) {
-        hki_executor_flush(executor);
+        hki_slot_give_back(&executor->returns);
         hki_progress(runtime);
     }
 }
@@ -239,7 +239,7 @@ static void *clock_main(void *argument)
         if (!complete_ended(&executor, runtime, hurry, &next_ns, &any))
             next_ns = hki_clock_ns() + ORDER_NS;
         if (any) {
-            hki_executor_flush(&executor);
+            hki_slot_give_back(&executor.returns);
             hki_progress(runtime);
         }
         if (stopping && in_flight(runtime) == 0)

@@ -27,23 +27,19 @@ typedef struct launcher {
 struct hki_launchers {
     hki_runtime *runtime;
     hki_queue_set ready; /* queues that may have something to launch */
-    /* Threads that will look at it in a moment. */
-    _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) looking;
-    _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) sleepers, wake_word;
-    _Atomic(uint32_t) watchers; /* of the sleepers, those that look again in a while */
-    _Atomic(bool) waking;       /* one has been woken, and is going to look */
+    hki_park park;
     int count;
     launcher threads[];
 };
 
 /* ---- cores ---------------------------------------------------------------------------------------------------- */
 
-/* A core, perhaps of a CPU device: *budget, else NULL. Blocks until there is one, or for a while: a CPU device that has much
+/* A core, perhaps of a CPU device: *lender, else NULL. Blocks until there is one, or for a while: a CPU device that has much
  * to do keeps its cores, and so they are shared with that as the system shares them. False: the runtime is ending. */
-static bool core_acquire(launcher *self, hki_budget **budget)
+static bool core_acquire(launcher *self, hki_queue **lender)
 {
     hki_runtime *runtime = self->of->runtime;
-    *budget = NULL;
+    *lender = NULL;
     if (runtime->scheduler->launch_cores.count > 0) { /* there is one for each launcher */
         atomic_fetch_sub(&runtime->scheduler->launch_cores.free, 1);
         return true;
@@ -51,9 +47,9 @@ static bool core_acquire(launcher *self, hki_budget **budget)
     /* It goes on without for as long as it has waited. */
     const bool is_patient = hki_clock_ns() - self->waited_ns >= (int64_t)NAPS * NAP_NS;
     for (int naps = 0; naps < NAPS; naps++) {
-        for (int i = runtime->scheduler->budget_count - 1; i >= 0; i--)
-            if (hki_budget_try_acquire(&runtime->scheduler->budgets[i])) {
-                *budget = &runtime->scheduler->budgets[i];
+        for (int i = runtime->scheduler->home_count - 1; i >= 0; i--)
+            if (hki_queue_acquire_core(runtime->queues[i])) {
+                *lender = runtime->queues[i];
                 return true;
             }
         if (atomic_load(&runtime->ended))
@@ -66,34 +62,23 @@ static bool core_acquire(launcher *self, hki_budget **budget)
     return true;
 }
 
-static void core_release(hki_runtime *runtime, hki_budget *budget)
+static void core_release(hki_runtime *runtime, hki_queue *lender)
 {
-    if (!budget) {
+    if (!lender) {
         atomic_fetch_add(&runtime->scheduler->launch_cores.free,
                          runtime->scheduler->launch_cores.count > 0);
         return;
     }
-    atomic_fetch_add(&budget->free_cores, 1);
-    /* CPU devices come first. */
-    for (int i = 0; i < runtime->queue_count && runtime->queues[i]->budget; i++)
-        if (runtime->queues[i]->budget == budget && hki_queue_is_ready(runtime->queues[i]))
-            hki_queue_notify(runtime->queues[i]);
+    hki_queue_release_core(lender); /* CPU devices come first */
 }
 
 /* ---- what there is to launch ---------------------------------------------------------------------------------- */
 
-static void wake(hki_launchers *self)
-{
-    if (atomic_load(&self->sleepers) > 0 && !atomic_load(&self->waking) &&
-        !atomic_exchange(&self->waking, true))
-        hki_futex_bump(&self->wake_word, 1);
-}
-
 static void notify(hki_queue *queue)
 {
     hki_launchers *self = queue->launchers;
-    if (hki_queue_set_add(&self->ready, queue->number) && atomic_load(&self->looking) == 0)
-        wake(self);
+    if (hki_queue_set_add(&self->ready, queue->number) && !hki_park_is_attended(&self->park))
+        hki_park_wake(&self->park);
 }
 
 static bool is_any_ready(hki_launchers *self)
@@ -131,37 +116,21 @@ static hki_queue *queue_take(launcher *self)
 
 /* ---- the threads ---------------------------------------------------------------------------------------------- */
 
-/* Sleeps until something is ready. While others are awake, one of which may be at a launch that takes longer than expected,
- * it looks again in a while. False: the runtime is ending. */
-static bool rest(hki_launchers *self)
+/* Or never will be. */
+static bool is_ready(void *launchers)
 {
-    const bool watches = atomic_fetch_add(&self->sleepers, 1) + 1 < (uint32_t)self->count;
-    uint32_t seen = atomic_load(&self->wake_word);
-    atomic_fetch_sub(&self->looking, 1);
-    atomic_fetch_add(&self->watchers, watches);
-    /* Before it looks: who finds this still set has left something to see. */
-    atomic_store(&self->waking, false);
-    bool ended = atomic_load(&self->runtime->ended);
-    if (!ended && !is_any_ready(self))
-        hki_futex_wait(&self->wake_word, seen, watches ? HKI_LOOK_AGAIN_NS : -1);
-    atomic_fetch_sub(&self->watchers, watches);
-    atomic_fetch_add(&self->looking, 1);
-    atomic_fetch_sub(&self->sleepers, 1);
-    atomic_store(&self->waking, false);
-    return !ended;
+    hki_launchers *self = launchers;
+    return atomic_load(&self->runtime->ended) || is_any_ready(self);
 }
 
 /* False: the runtime is ending. */
 static bool wait_for_queue(hki_launchers *self)
 {
     bool rested = false;
-    while (!is_any_ready(self)) {
-        if (!rest(self))
-            return false;
-        rested = true;
-    }
-    if (rested && atomic_load(&self->watchers) == 0)
-        wake(self);
+    for (; !is_ready(self); rested = true)
+        hki_park_sleep(&self->park, is_ready, self);
+    if (rested)
+        hki_park_be_watched(&self->park);
     return !atomic_load(&self->runtime->ended);
 }
 
@@ -177,21 +146,21 @@ static bool launch(launcher *self, hki_executor *executor, hki_queue *queue)
                          task->spec.expected_ns > HKI_LONG_TASK_NS ||
                          task->spec.cost.copy_bytes > LONG_COPY_BYTES;
     if (is_long) {
-        atomic_fetch_sub(&all->looking, 1);
+        hki_park_leave(&all->park);
         if (is_any_ready(all))
-            wake(all);
+            hki_park_wake(&all->park);
     }
     const uint64_t begin = hki_ticks();
     const bool has_ended = hki_accelerator_launch(executor, queue, task);
     queue->launch_ticks = hki_ticks() - begin;
     if (is_long)
-        atomic_fetch_add(&all->looking, 1);
+        hki_park_attend(&all->park);
     if (queue->launch_ticks > BRIEF_TICKS)
         self->at_work += queue->launch_ticks;
     if (self->at_work > HKI_LONG_TASK_TICKS) {
         self->at_work = 0;
         if (is_any_ready(all))
-            wake(all);
+            hki_park_wake(&all->park);
     }
     return has_ended;
 }
@@ -202,13 +171,13 @@ static void *launcher_main(void *argument)
     hki_launchers *all = self->of;
     hki_runtime *runtime = all->runtime;
     hki_executor executor;
-    hki_budget *budget;
+    hki_queue *lender;
     hki_executor_init(&executor, NULL, false);
     hki_tracing_name_launcher(self->index);
     hki_accelerator_pin(runtime);
-    atomic_fetch_add(&all->looking, 1);
+    hki_park_attend(&all->park);
     while (wait_for_queue(all)) {
-        if (!core_acquire(self, &budget))
+        if (!core_acquire(self, &lender))
             break;
         hki_queue *queue = queue_take(self);
         if (queue) {
@@ -217,12 +186,17 @@ static void *launcher_main(void *argument)
             if (has_ended)
                 hki_clock_help(&executor, runtime);
         }
-        core_release(runtime, budget);
+        core_release(runtime, lender);
     }
     return NULL;
 }
 
 /* ---- life ------------------------------------------------------------------------------------------------------ */
+
+static bool is_ours(const hki_queue *queue)
+{
+    return queue->is_accelerator && queue->worker_count == 0;
+}
 
 bool hki_launchers_create(hki_runtime *runtime)
 {
@@ -231,7 +205,7 @@ bool hki_launchers_create(hki_runtime *runtime)
                           : runtime->scheduler->core_count;
     int queues = 0;
     for (int i = 0; i < runtime->queue_count; i++)
-        queues += runtime->queues[i]->worker_count == 0;
+        queues += is_ours(runtime->queues[i]);
     if (!queues)
         return true;
     const int count = queues < cores ? queues : cores;
@@ -241,10 +215,11 @@ bool hki_launchers_create(hki_runtime *runtime)
         return false;
     self->runtime = runtime;
     self->count = count;
+    self->park.threads = (uint32_t)count;
     for (int i = 0; i < count; i++)
         self->threads[i] = (launcher){.of = self, .index = i};
     for (int i = 0; i < runtime->queue_count; i++)
-        if (runtime->queues[i]->worker_count == 0) {
+        if (is_ours(runtime->queues[i])) {
             runtime->queues[i]->launchers = self;
             runtime->queues[i]->notify = notify;
         }
@@ -267,7 +242,7 @@ void hki_launchers_stop(hki_runtime *runtime)
     hki_launchers *self = runtime->accelerators->launchers;
     if (!self)
         return;
-    hki_futex_bump(&self->wake_word, INT32_MAX);
+    hki_futex_bump(&self->park.wake_word, INT32_MAX);
     for (int i = 0; i < self->count; i++) {
         if (self->threads[i].running)
             pthread_join(self->threads[i].thread, NULL);

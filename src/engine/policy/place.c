@@ -69,11 +69,9 @@ static hki_place place_for_worker(hki_queue *queue, const hki_task *task)
     hki_runtime *runtime = task->runtime;
     if (!runtime->ring || task->spec.collective)
         return HKI_PLACE_QUEUE;
-    const bool is_awake =
-        atomic_load_explicit(&runtime->scheduler->attentive, memory_order_relaxed) > 0;
-    const bool may_wake =
-        hki_task_is_short(task) && (hki_park_has_sleepers(queue->park) || hki_lease_rests(runtime));
-    return is_awake || may_wake ? HKI_PLACE_RING : HKI_PLACE_QUEUE;
+    const bool may_wake = hki_task_is_short(task) &&
+                          (hki_park_has_sleepers(&queue->home->park) || hki_lease_rests(runtime));
+    return may_wake || hki_workers_are_attentive(runtime) ? HKI_PLACE_RING : HKI_PLACE_QUEUE;
 }
 
 hki_place hki_place_slow(const hki_task *task, bool is_usual_environment)

@@ -36,15 +36,11 @@ static uint64_t known_unfinished(hki_runtime *runtime)
            atomic_load_explicit(&runtime->throttle->known_finished, memory_order_relaxed);
 }
 
-static uint64_t learn(hki_runtime *runtime, uint64_t finished)
-{
-    atomic_store_explicit(&runtime->throttle->known_finished, finished, memory_order_relaxed);
-    return known_unfinished(runtime);
-}
-
 static uint64_t unfinished(hki_runtime *runtime)
 {
-    return learn(runtime, hki_finished_tasks(runtime));
+    atomic_store_explicit(&runtime->throttle->known_finished, hki_finished_tasks(runtime),
+                          memory_order_relaxed);
+    return known_unfinished(runtime);
 }
 
 bool hki_throttle_is_full(hki_runtime *runtime, uint64_t output_bytes, hki_room *room)
@@ -58,13 +54,12 @@ bool hki_throttle_is_full(hki_runtime *runtime, uint64_t output_bytes, hki_room 
     *room = (hki_room){self->run_ahead_calls / 2,
                        output_bytes < half ? (int64_t)(half - output_bytes) : 0};
     /* The counters of the threads that finish tasks are read only when the last known sum does not do. */
-    return known_unfinished(runtime) >= enough && unfinished(runtime) >= enough &&
-           learn(runtime, hki_counted_tasks(runtime)) >= enough;
+    return known_unfinished(runtime) >= enough && unfinished(runtime) >= enough;
 }
 
 uint64_t hki_throttle_left(hki_runtime *runtime, const hki_room *room)
 {
-    const uint64_t count = hki_counted_unfinished(runtime);
+    const uint64_t count = hki_unfinished_tasks(runtime);
     const bool has_room =
         count <= room->calls &&
         atomic_load_explicit(&runtime->held_bytes, memory_order_relaxed) <= room->held;

@@ -5,16 +5,16 @@ uint64_t hki_queue_finished(hki_queue *queue, unsigned epoch)
 {
     const hki_scheduler *scheduler = queue->runtime->scheduler;
     uint64_t finished = atomic_load(&queue->finished_elsewhere[epoch]);
-    for (int i = 0; queue->budget && i < scheduler->counter_count; i++)
-        finished += atomic_load(&scheduler->counters[i].by_queue[queue->number].count[epoch]);
+    for (int i = 0; !queue->is_accelerator && i < scheduler->counter_count; i++)
+        finished += atomic_load(&scheduler->counters[i][queue->number].count[epoch]);
     return finished;
 }
 
-bool hki_has_unfinished(hki_runtime *runtime, const hki_budget *budget)
+bool hki_has_unfinished(const hki_queue *home)
 {
-    for (int i = 0; i < runtime->queue_count; i++) {
-        hki_queue *queue = runtime->queues[i];
-        for (unsigned epoch = 0; queue->budget == budget && epoch < 2; epoch++)
+    for (int i = 0; i < home->runtime->queue_count; i++) {
+        hki_queue *queue = home->runtime->queues[i];
+        for (unsigned epoch = 0; queue->home == home && epoch < 2; epoch++)
             if (atomic_load_explicit(&queue->issued[epoch], memory_order_relaxed) !=
                 hki_queue_finished(queue, epoch))
                 return true;
@@ -24,15 +24,6 @@ bool hki_has_unfinished(hki_runtime *runtime, const hki_budget *budget)
 
 uint64_t hki_finished_tasks(hki_runtime *runtime)
 {
-    const hki_scheduler *scheduler = runtime->scheduler;
-    uint64_t finished = atomic_load(&runtime->scheduler->finished_elsewhere);
-    for (int i = 0; i < scheduler->counter_count; i++)
-        finished += atomic_load(&scheduler->counters[i].finished);
-    return finished;
-}
-
-uint64_t hki_counted_tasks(hki_runtime *runtime)
-{
     uint64_t finished = 0;
     for (int i = 0; i < runtime->queue_count; i++)
         finished +=
@@ -40,10 +31,10 @@ uint64_t hki_counted_tasks(hki_runtime *runtime)
     return finished;
 }
 
-uint64_t hki_counted_unfinished(hki_runtime *runtime)
+uint64_t hki_unfinished_tasks(hki_runtime *runtime)
 {
     /* In this order: what has finished has been issued. */
-    const uint64_t finished = hki_counted_tasks(runtime);
+    const uint64_t finished = hki_finished_tasks(runtime);
     return atomic_load(&runtime->issued_tasks) - finished;
 }
 
@@ -53,7 +44,6 @@ void hki_queue_count(hki_queue *queue, hki_executor *executor, unsigned epoch)
 {
     if (!HKI_USUALLY(executor->finished_tasks)) {
         atomic_fetch_add(&queue->finished_elsewhere[epoch], 1);
-        atomic_fetch_add(&queue->runtime->scheduler->finished_elsewhere, 1);
         return;
     }
     /* Nobody else writes it. */
@@ -61,7 +51,6 @@ void hki_queue_count(hki_queue *queue, hki_executor *executor, unsigned epoch)
     atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1,
                           memory_order_release);
     executor->counted_queues |= (uint64_t)1 << queue->number;
-    executor->untold_tasks++;
 }
 
 void hki_queue_counted(hki_executor *executor)
@@ -72,25 +61,12 @@ void hki_queue_counted(hki_executor *executor)
     executor->counted_queues = 0;
 }
 
-void hki_executor_flush(hki_executor *executor)
-{
-    if (executor->untold_tasks) {
-        hki_counter *own = &executor->queue->runtime->scheduler->counters[executor->slot];
-        atomic_store_explicit(&own->finished,
-                              atomic_load_explicit(&own->finished, memory_order_relaxed) +
-                                  executor->untold_tasks,
-                              memory_order_release);
-        executor->untold_tasks = 0;
-    }
-    hki_slot_give_back(&executor->returns);
-}
-
 void hki_executor_put(hki_executor *executor, hki_task *task)
 {
     const unsigned epoch = task->epoch;
     hki_queue *queue = epoch == HKI_UNCOUNTED ? NULL : hki_task_queue(task); /* waits have none */
     if (hki_slot_put(&executor->returns, task))
-        hki_executor_flush(executor);
+        hki_slot_give_back(&executor->returns);
     if (queue)
         hki_queue_count(queue, executor, epoch);
 }

@@ -43,11 +43,10 @@ hki_task *hki_task_dispatch(hki_executor *executor, hki_task *ready)
             continue;
         }
         atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);
-        hki_queue *queue = hki_task_queue(task);
-        if (executor->chain && !kept && queue->park == executor->queue->park)
+        if (executor->chain && !kept && hki_task_home(task) == executor->queue)
             kept = task;
         else
-            hki_queue_push(queue, task);
+            hki_queue_push(task);
     }
     return kept;
 }
@@ -98,7 +97,7 @@ static void publish_pieces(hki_task *task)
 {
     atomic_store_explicit(&task->pieces_left, task->spec.piece_count, memory_order_relaxed);
     task->next_piece = 1;
-    hki_queue_push_first(hki_task_queue(task), task);
+    hki_queue_push_first(task);
 }
 
 hki_task *hki_execute(hki_executor *executor, hki_claim claim)
@@ -136,7 +135,7 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
 void hki_claims_give_back(const hki_claim *claims, int count)
 {
     for (int i = count - 1; i >= 0; i--)
-        hki_queue_push_first(hki_task_queue(claims[i].task), claims[i].task);
+        hki_queue_push_first(claims[i].task);
 }
 
 void hki_execute_foreign(hki_queue *queue, const hki_claim *claims, int count)
@@ -157,7 +156,7 @@ void hki_execute_foreign(hki_queue *queue, const hki_claim *claims, int count)
             break;
         }
     }
-    hki_executor_flush(&executor);
+    hki_slot_give_back(&executor.returns);
     hki_progress(queue->runtime);
     if (!keep)
         fesetenv(&saved);

@@ -13,7 +13,6 @@ typedef struct hki_executor {
     hki_queue *queue;             /* a worker's own; NULL in other threads */
     int slot;                     /* whose counters and score, a worker's; -1: none */
     hki_finished *finished_tasks; /* those */
-    uint64_t untold_tasks;        /* counted there, and not yet in hki_counter.finished */
     uint64_t counted_queues;      /* since hki_queue_counted, a bit each by their number */
     bool chain;                   /* may keep one ready successor for itself */
     bool only_short;              /* takes from the ring only what needs no gates */
@@ -30,7 +29,7 @@ static inline void hki_executor_init(hki_executor *executor, hki_queue *queue, b
     executor->queue = queue;
     executor->slot = -1;
     executor->finished_tasks = NULL;
-    executor->untold_tasks = executor->counted_queues = 0;
+    executor->counted_queues = 0;
     executor->chain = chain;
     executor->only_short = false;
     executor->instants = executor->batch_count = executor->returns.count = 0;
@@ -44,12 +43,11 @@ static inline void hki_executor_init_slot(hki_executor *executor, hki_runtime *r
 {
     hki_executor_init(executor, queue, chain);
     executor->slot = slot;
-    executor->finished_tasks = runtime->scheduler->counters[slot].by_queue;
+    executor->finished_tasks = runtime->scheduler->counters[slot];
 }
 
-/* Gives slots back that were put, and tells what was counted; before the executor goes or pauses. */
-void hki_executor_flush(hki_executor *executor);
-/* The task has ended: its slot is another's, and it counts as finished. */
+/* The task has ended: its slot is another's once hki_slot_give_back is called, before the executor goes or pauses; and it counts
+ * as finished. */
 void hki_executor_put(hki_executor *executor, hki_task *task);
 
 /* ---- execute.c ------------------------------------------------------------------------------------------------------ */

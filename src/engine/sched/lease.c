@@ -14,7 +14,7 @@ static hki_lease *lease_of(const hki_runtime *runtime)
 /* Else nothing is short. */
 static bool is_possible(const hki_runtime *runtime)
 {
-    return runtime->ring && runtime->scheduler->budget_count == 1 &&
+    return runtime->ring && runtime->scheduler->home_count == 1 &&
            runtime->scheduler->core_count > 1 && !hki_tracing(runtime);
 }
 
@@ -67,7 +67,7 @@ bool hki_lease_work(hki_runtime *runtime, bool (*is_enough)(const void *), const
                            false);
     executor.only_short = true;
     const bool enough = work(&executor, is_enough, what);
-    hki_executor_flush(&executor);
+    hki_slot_give_back(&executor.returns);
     hki_queue_counted(&executor);
     atomic_store(&lease->taken, false);
     hki_progress(runtime);
@@ -115,7 +115,7 @@ bool hki_lease_is_due(hki_queue *queue)
         return false;
     }
     return atomic_load_explicit(&lease->state, memory_order_relaxed) == HKI_LEASE_NONE &&
-           atomic_load_explicit(&queue->park->attentive, memory_order_relaxed) > 1 &&
+           atomic_load_explicit(&queue->park.attentive, memory_order_relaxed) > 1 &&
            !hki_queue_is_ready(queue) &&
            (sched_getcpu() == atomic_load_explicit(&lease->processor, memory_order_relaxed) ||
             now - atomic_load_explicit(&lease->since, memory_order_relaxed) >
@@ -138,10 +138,10 @@ bool hki_lease_rest(hki_queue *queue)
     if (!atomic_compare_exchange_strong(&lease->state, &state, HKI_LEASE_RESTING))
         return false;
     /* A thread that has put something into the ring may have relied on this one alone. */
-    if (!hki_park_leave(queue->park))
+    if (!hki_park_leave(&queue->park))
         while (still_rests(queue))
             hki_futex_wait(&lease->state, HKI_LEASE_RESTING, HKI_LOOK_AGAIN_NS);
-    hki_park_attend(queue->park);
+    hki_park_attend(&queue->park);
     atomic_store(&lease->state, HKI_LEASE_NONE);
     return true;
 }

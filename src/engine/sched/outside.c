@@ -50,7 +50,7 @@ void hki_task_end(hki_task *task, const hki_outside_end *end)
     hki_executor executor;
     hki_executor_init(&executor, NULL, false);
     hki_task_complete(&executor, task);
-    hki_executor_flush(&executor);
+    hki_slot_give_back(&executor.returns);
     hki_progress(runtime);
 }
 

@@ -80,33 +80,40 @@ bool hki_queue_is_urgent(hki_queue *queue)
     return atomic_load(&queue->listed[0]) > 0 || atomic_load(&queue->inboxes[0].newest);
 }
 
+bool hki_workers_are_attentive(const hki_runtime *runtime)
+{
+    bool found = false;
+    for (int i = 0; i < runtime->scheduler->home_count && !found; i++)
+        found = hki_park_is_attended(&runtime->queues[i]->park);
+    return found;
+}
+
 bool hki_queue_wants_help(hki_queue *queue)
 {
     hki_runtime *runtime = queue->runtime;
-    return (hki_queue_is_ready(queue) && !hki_park_is_attended(queue->park)) ||
-           (!hki_ring_is_empty(runtime->ring) && atomic_load(&runtime->scheduler->attentive) == 0);
+    return (hki_queue_is_ready(queue) && !hki_park_is_attended(&queue->park)) ||
+           (!hki_ring_is_empty(runtime->ring) && !hki_workers_are_attentive(runtime));
 }
 
 void hki_queue_wake(hki_queue *queue)
 {
     if (queue->notify)
         queue->notify(queue);
-    else if (hki_park_has_sleepers(queue->park))
-        hki_park_wake(queue->park);
+    else if (hki_park_has_sleepers(&queue->park))
+        hki_park_wake(&queue->park);
     else
         hki_lease_recall(queue->runtime);
 }
 
 void hki_queue_notify(hki_queue *queue)
 {
-    if (queue->budget && queue->budget->shared)
-        atomic_fetch_or(&queue->budget->ready, (uint64_t)1 << queue->number);
-    if (!hki_park_is_attended(queue->park))
+    if (!hki_park_is_attended(&queue->park))
         hki_queue_wake(queue);
 }
 
-void hki_queue_push(hki_queue *queue, hki_task *task)
+void hki_queue_push(hki_task *task)
 {
+    hki_queue *queue = hki_task_home(task);
     _Atomic(hki_task *) *inbox = &queue->inboxes[task->spec.collective ? 0 : 1].newest;
     hki_task *newest = atomic_load_explicit(inbox, memory_order_relaxed);
     do
@@ -139,8 +146,9 @@ static void drain_locked(hki_queue *queue, int index)
     atomic_fetch_add(&queue->listed[index], count - 1);
 }
 
-void hki_queue_push_first(hki_queue *queue, hki_task *task)
+void hki_queue_push_first(hki_task *task)
 {
+    hki_queue *queue = hki_task_home(task);
     hki_lock_acquire(&queue->lock);
     link_behind(queue, NULL, task);
     atomic_fetch_add(&queue->listed[task->spec.collective ? 0 : 1], 1);
@@ -241,17 +249,24 @@ hki_claim hki_queue_take_piece(hki_queue *queue)
     return claim;
 }
 
-void hki_budget_release(hki_queue *queue)
+bool hki_queue_acquire_core(hki_queue *queue)
 {
-    atomic_fetch_add(&queue->budget->free_cores, 1);
-    if (hki_queue_has_work(queue) && !hki_park_is_attended(queue->park))
-        hki_queue_wake(queue);
+    int32_t cores = atomic_load(&queue->free_cores);
+    while (cores > 0)
+        if (atomic_compare_exchange_weak(&queue->free_cores, &cores, cores - 1))
+            return true;
+    return false;
+}
+
+void hki_queue_release_core(hki_queue *queue)
+{
+    atomic_fetch_add(&queue->free_cores, 1);
+    if (hki_queue_has_work(queue))
+        hki_queue_notify(queue);
 }
 
 bool hki_queue_has_work(hki_queue *queue)
 {
     hki_ring *ring = queue->runtime->ring;
-    const bool is_ready =
-        queue->budget->shared ? hki_steal_has_peer(queue) : hki_queue_is_ready(queue);
-    return is_ready || (ring && hki_ring_is_for(ring, queue));
+    return hki_queue_is_ready(queue) || (ring && hki_ring_is_for(ring, queue));
 }

@@ -24,10 +24,13 @@ struct hki_queue {
     hki_device *device;
     hki_queue_kind kind;
     bool is_accelerator; /* its worker, or a launcher, launches; the clock completes */
-    hki_budget *budget;  /* NULL: an accelerator's */
-    hki_park *park;      /* its own, or that of the first queue that shares its cores */
-    hki_park own_park;
-    int number; /* in runtime->queues */
+    /* Itself; or, of CPU devices that share a core, the queue of the first of them: that one has the worker, and all that is
+     * ready for any of them is in it. */
+    hki_queue *home;
+    hki_park park;
+    _Atomic(int32_t)
+        free_cores; /* that it may keep busy beside those that it does; an accelerator's: 0 */
+    int number;     /* in runtime->queues */
     _Alignas(HKI_CACHE_LINE) hki_lock lock;
     struct {
         hki_task *first, *last;
@@ -100,13 +103,21 @@ static inline void hki_task_batch_add(hki_task_batch *taken, hki_claim claim)
     taken->claims[taken->count++] = claim;
 }
 
-/* What is ready. */
-void hki_queue_push(hki_queue *queue, hki_task *task);
+/* Where a task waits that is ready. */
+static inline hki_queue *hki_task_home(const hki_task *task)
+{
+    return hki_task_queue(task)->home;
+}
+
+/* All below is about queues that are their own home. What is ready. */
+void hki_queue_push(hki_task *task);
 /* To the front: what is to go on at once, and a started task whose pieces 1 … are to be claimed. */
-void hki_queue_push_first(hki_queue *queue, hki_task *task);
+void hki_queue_push_first(hki_task *task);
 bool hki_queue_is_ready(hki_queue *queue);
 /* A reduction between devices is ready. */
 bool hki_queue_is_urgent(hki_queue *queue);
+/* A worker of any CPU device is looking for work, or will in a moment. */
+bool hki_workers_are_attentive(const hki_runtime *runtime);
 /* Something is ready, or to be ordered, and no worker is looking for work. */
 bool hki_queue_wants_help(hki_queue *queue);
 /* A worker of the queue that has a core would find something to do. */
@@ -126,17 +137,19 @@ void hki_queue_wake(hki_queue *queue);
 /* The same, unless one is looking already, or will look again in a moment, being at a short task: waking costs more than
  * that. A worker that finds much to do wakes the next. */
 void hki_queue_notify(hki_queue *queue);
-/* A core of the queue's device is free again. */
-void hki_budget_release(hki_queue *queue);
+/* One of its cores, if one is free; free again. */
+bool hki_queue_acquire_core(hki_queue *queue);
+void hki_queue_release_core(hki_queue *queue);
 
 /* A task of the epoch has finished. Threads that wait for all of them are woken, where they sleep, when the executor runs out
  * of tasks: by hki_progress, and, of a worker, hki_queue_counted before that. */
 void hki_queue_count(hki_queue *queue, hki_executor *executor, unsigned epoch);
 /* What a worker has counted goes before all that it looks at from now on. */
 void hki_queue_counted(hki_executor *executor);
+/* Of any queue. */
 uint64_t hki_queue_finished(hki_queue *queue, unsigned epoch);
-/* Calls on the devices that have these cores have not finished. */
-bool hki_has_unfinished(hki_runtime *runtime, const hki_budget *budget);
+/* Calls on the devices that have this home have not finished. */
+bool hki_has_unfinished(const hki_queue *home);
 
 /* A worker's thread. */
 void *hki_worker_main(void *worker);

@@ -8,6 +8,7 @@
 enum { MOST = 300 };
 
 static hki_queue *queue;
+static hki_device device;
 
 static void *zeros(size_t bytes)
 {
@@ -25,6 +26,7 @@ static hki_task *task_make(uint64_t sequence, bool collective)
     task->spec.piece_count = 1;
     task->spec.expected_ns = 1000000;
     task->spec.collective = collective;
+    task->spec.device = &device;
     return task;
 }
 
@@ -48,9 +50,9 @@ static void check_order(int from, int to, bool collective)
 {
     uint64_t taken[MOST];
     const int step = from < to ? 1 : -1, count = abs(to - from) + 2;
-    hki_queue_push(queue, task_make(1000, collective));
+    hki_queue_push(task_make(1000, collective));
     for (int i = from; i != to + step; i += step)
-        hki_queue_push(queue, task_make((uint64_t)i, collective));
+        hki_queue_push(task_make((uint64_t)i, collective));
     CHECK_EQ_I64(take_all(taken), count);
     for (int i = 1; i < count; i++)
         CHECK(taken[i] > taken[i - 1]);
@@ -67,7 +69,7 @@ static void check_random(void)
             const uint64_t sequence = (state >> 33) % 1000;
             seen[sequence]++;
             (sequence % 5 ? hki_queue_push
-                          : hki_queue_push_first)(queue, task_make(sequence, sequence % 7 == 0));
+                          : hki_queue_push_first)(task_make(sequence, sequence % 7 == 0));
         }
         CHECK_EQ_I64(take_all(taken), count);
         for (int i = 0; i < count; i++)
@@ -80,8 +82,7 @@ int main(void)
     hki_runtime *runtime = zeros(sizeof *runtime);
     hki_scheduler *scheduler = zeros(sizeof *scheduler);
     queue = zeros(sizeof *queue);
-    queue->park = &queue->own_park;
-    queue->own_park.all_attentive = &scheduler->attentive;
+    queue->home = device.queues[0] = queue;
     queue->runtime = runtime;
     runtime->scheduler = scheduler;
     for (int collective = 0; collective < 2; collective++) {

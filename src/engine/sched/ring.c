@@ -56,12 +56,6 @@ bool hki_ring_put_locked(hki_ring *ring, hki_task *task)
     return true;
 }
 
-void hki_ring_notify(hki_queue *queue)
-{
-    if (!hki_park_is_attended(queue->park))
-        hki_queue_wake(queue);
-}
-
 int64_t hki_ring_backlog_ns(hki_ring *ring)
 {
     return atomic_load_explicit(&ring->put_ns, memory_order_relaxed) -
@@ -73,14 +67,14 @@ bool hki_ring_is_for(hki_ring *ring, hki_queue *queue)
     hki_runtime *runtime = ring->runtime;
     if (hki_ring_is_empty(ring))
         return false;
-    if (runtime->scheduler->budget_count == 1 || atomic_load(&runtime->ended))
+    if (runtime->scheduler->home_count == 1 || atomic_load(&runtime->ended))
         return true;
     /* Asked again and again, it would take the lines that say so from the threads that issue and finish calls. */
     const uint64_t now = hki_ticks();
     if (now - atomic_load_explicit(&queue->unfinished_ticks, memory_order_relaxed) <
         HKI_LONG_TASK_TICKS)
         return true;
-    const bool is_for = hki_has_unfinished(runtime, queue->budget);
+    const bool is_for = hki_has_unfinished(queue);
     if (is_for)
         atomic_store_explicit(&queue->unfinished_ticks, now, memory_order_relaxed);
     return is_for;
@@ -109,7 +103,7 @@ static void push_ready(const taker *self)
 {
     for (hki_task *task = self->first_ready, *next; task; task = next) {
         next = task->queue_next;
-        hki_queue_push(hki_task_queue(task), task);
+        hki_queue_push(task);
     }
 }
 
@@ -124,7 +118,7 @@ static bool register_task(taker *self, hki_task *task)
         return true;
     hki_tracing_ready(task);
     atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);
-    if (self->taken && hki_task_queue(task) == self->queue) {
+    if (self->taken && hki_task_home(task) == self->queue) {
         hki_task_batch_add(self->taken, (hki_claim){task, -1});
     } else {
         task->queue_next = NULL;
@@ -138,7 +132,7 @@ static bool register_task(taker *self, hki_task *task)
 static bool take_one(taker *self, hki_task *task, uint64_t position, int64_t ns)
 {
     hki_executor *executor = self->executor;
-    if (self->taken && hki_task_queue(task) == self->queue &&
+    if (self->taken && hki_task_home(task) == self->queue &&
         !hki_task_batch_has_room(self->taken, task))
         return false;
     /* A thread that helps leaves these to workers: once one has gates, all that follow from it need some, too. */

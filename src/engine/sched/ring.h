@@ -42,11 +42,9 @@ static inline bool hki_task_is_short(const hki_task *task)
     return spec->class->leaf && spec->expected_ns <= HKI_SHORT_NS && spec->piece_count == 1;
 }
 
-/* Puts a task into the ring; hki_ring_notify is to be called when the issue lock, which this expects, is released.
+/* Puts a task into the ring; hki_queue_notify is to be called when the issue lock, which this expects, is released.
  * False: no room. */
 bool hki_ring_put_locked(hki_ring *ring, hki_task *task);
-/* Something is in the ring for this queue: wakes a worker of its own if none is going to look. */
-void hki_ring_notify(hki_queue *queue);
 /* Something is to be taken by a thread that has a core of the queue's device: not where all calls on that have finished, 20 us
  * ago and more. What is in the ring has nothing to do with it then, and may turn out to be long. */
 bool hki_ring_is_for(hki_ring *ring, hki_queue *queue);

@@ -177,7 +177,7 @@ static void *issue_until_stopped(void *argument)
     return NULL;
 }
 
-/* A stream of calls on one device leaves the core to others in turn: what they are given ends before the stream. */
+/* A stream of calls on one device does not keep its core from others: what they are given ends before the stream. */
 static void test_stream_on_one_of_many(void)
 {
     enum { OTHERS = 100 };

@@ -225,7 +225,7 @@ static void test_half_registered(void)
     CHECK(hki_scoreboard_try(&executor, task, POSITION + 1) == HKI_SCORED_NOT);
     CHECK(hki_task_register(task) == HKI_REGISTERED_READY);
     hki_biased_release(&runtime->issue_lock);
-    hki_queue_push(queue, task);
+    hki_queue_push(task);
     issue(&other, 1000, (work){.target = 1, .sources = {1, 1, 1}});
     CHECK_EQ_I64(code_of(1), HK_OK);
     end();

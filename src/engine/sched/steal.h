@@ -1,25 +1,10 @@
-/* Taking another queue's work. Devices that share cores take turns, so any of their workers runs what is ready in any of
- * their queues. And a device that waits for another lends its cores: while it has calls that have not finished, and nothing
- * ready, its workers run pieces of tasks that other CPU devices have started. Thread-safe; blocks for no longer than another
- * queue is locked. */
+/* Taking another queue's work. A device that waits for another lends its cores: while it has calls that have not finished, and
+ * nothing ready, its workers run pieces of tasks that other CPU devices have started. Thread-safe; blocks for no longer than
+ * another queue is locked. Queues are their own homes. */
 #ifndef HOCKET_ENGINE_SCHED_STEAL_H
 #define HOCKET_ENGINE_SCHED_STEAL_H
 
 #include "engine/sched/queue.h"
-
-/* ---- devices that share cores ---- */
-
-/* The queue or, of those that share its cores, the one whose turn it is, which the caller then has to leave. NULL: nothing is
- * ready in any of them. */
-hki_queue *hki_steal_enter(hki_queue *queue);
-void hki_steal_leave(hki_queue *entered);
-/* Another of them may have something to do. */
-static inline bool hki_steal_has_peer(hki_queue *queue)
-{
-    return queue->budget->shared && atomic_load(&queue->budget->ready) != 0;
-}
-
-/* ---- pieces of other devices ---- */
 
 /* Whether a piece takes so long that it pays to fetch what it needs from another core's cache, and not so long that it
  * would hold up the device which lends. */

@@ -19,7 +19,7 @@ static void note_counter(hki_trace *trace, hki_trace_counter counter, int device
 static void note_run_ahead(hki_runtime *runtime, hki_trace *trace)
 {
     /* A serial engine does not count what has finished: nothing is left unfinished. */
-    uint64_t calls = runtime->serial ? 0 : hki_counted_unfinished(runtime);
+    uint64_t calls = runtime->serial ? 0 : hki_unfinished_tasks(runtime);
     int64_t bytes = atomic_load_explicit(&runtime->held_bytes, memory_order_relaxed);
     note_counter(trace, HKI_TRACE_RUN_AHEAD_CALLS, 0, (int64_t)calls);
     note_counter(trace, HKI_TRACE_RUN_AHEAD_BYTES, 0, bytes);

@@ -6,46 +6,39 @@
 
 #include <fenv.h>
 
-/* A worker at a long task is not attentive: others must be woken for what comes meanwhile. Where others share its core, they
- * cannot run anyway. */
+/* A worker at a long task is not attentive: others must be woken for what comes meanwhile. */
 static hki_task *execute_attentively(hki_executor *executor, hki_claim claim)
 {
     hki_queue *queue = executor->queue;
     const hki_task_spec *spec = &claim.task->spec;
     const bool is_long = spec->piece_count > 1 || spec->expected_ns > HKI_LONG_TASK_NS;
-    const bool leaves = is_long && !queue->budget->shared;
-    if (is_long)
-        hki_executor_flush(executor); /* the window may wait for what it has counted */
-    if (leaves) {
-        hki_park_leave(queue->park);
+    if (is_long) {
+        hki_park_leave(&queue->park);
         if (hki_queue_has_work(queue))
             hki_queue_notify(queue);
     }
     hki_task *next = hki_execute(executor, claim);
-    if (leaves)
-        hki_park_attend(queue->park);
+    if (is_long)
+        hki_park_attend(&queue->park);
     return next;
 }
 
-/* Takes what is ready next, in other queues, too. */
+/* Takes what is ready next, pieces in other queues, too. */
 static int take(hki_executor *executor, hki_claim *claims)
 {
+    hki_queue *queue = executor->queue;
     do {
-        if (hki_lease_is_due(executor->queue))
+        if (hki_lease_is_due(queue))
             return 0;
-        hki_queue *queue = hki_steal_enter(executor->queue);
-        if (!queue)
-            break;
         const int count = hki_queue_pop(queue, executor, HKI_LONG_TASK_NS, claims, HKI_BATCH_TASKS);
-        hki_steal_leave(queue);
         if (count)
             return count;
         /* More of them come in a moment, and each look takes a line of memory from the issuing thread. */
         if (executor->instants > 0)
             hki_batch_gather(executor->instants);
         executor->instants = 0;
-    } while (hki_queue_has_work(executor->queue));
-    claims[0] = hki_steal_piece(executor->queue);
+    } while (hki_queue_has_work(queue));
+    claims[0] = hki_steal_piece(queue);
     return claims[0].task != NULL;
 }
 
@@ -66,10 +59,10 @@ static void run(hki_executor *executor, hki_claim *claims, int count)
             continue;
         /* A successor is hot; but neither what was taken along, nor a reduction that others wait
          * for, nor the rest of the queue may wait for a long chain of them. */
-        if (i + 1 < count || hki_steal_has_peer(executor->queue) || successors++ == HKI_SUCCESSORS)
-            hki_queue_push(hki_task_queue(next), next);
-        else if (hki_queue_is_urgent(hki_task_queue(next)))
-            hki_queue_push_first(hki_task_queue(next), next);
+        if (i + 1 < count || successors++ == HKI_SUCCESSORS)
+            hki_queue_push(next);
+        else if (hki_queue_is_urgent(executor->queue))
+            hki_queue_push_first(next);
         else
             claims[i--] = (hki_claim){next, -1};
     }
@@ -82,7 +75,7 @@ static void work(hki_executor *executor)
     int count;
     while ((count = take(executor, claims)))
         run(executor, claims, count);
-    hki_executor_flush(executor);
+    hki_slot_give_back(&executor->returns);
     hki_queue_counted(executor);
     hki_progress(executor->queue->runtime);
 }
@@ -93,22 +86,19 @@ static void work(hki_executor *executor)
 static bool try_begin(hki_queue *queue)
 {
     return (hki_queue_has_work(queue) || hki_steal_may_find(queue)) &&
-           hki_budget_try_acquire(queue->budget);
+           hki_queue_acquire_core(queue);
 }
 
-/* Spins for a while, or not at all where one does already on the only core. */
 static bool spin_for_work(hki_queue *queue)
 {
-    _Atomic(uint32_t) *spinners = &queue->park->spinners;
+    const int64_t until = hki_clock_ns() + HKI_SPIN_NS;
     bool found = false;
-    if (atomic_fetch_add(spinners, 1) == 0 || !queue->budget->shared) {
-        const int64_t until = hki_clock_ns() + HKI_SPIN_NS;
-        do
-            for (int i = 0; !(found = try_begin(queue)) && i < 32; i++)
-                hki_relax();
-        while (!found && hki_clock_ns() < until);
-    }
-    atomic_fetch_sub(spinners, 1);
+    atomic_fetch_add(&queue->park.spinners, 1);
+    do
+        for (int i = 0; !(found = try_begin(queue)) && i < 32; i++)
+            hki_relax();
+    while (!found && hki_clock_ns() < until);
+    atomic_fetch_sub(&queue->park.spinners, 1);
     return found;
 }
 
@@ -128,24 +118,18 @@ static bool look_again(void *what)
 /* Returns with a core, or because the runtime is ending. The worker is attentive but while it sleeps. */
 static bool wait_for_work(hki_queue *queue)
 {
-    bool was_last =
-        false; /* it slept while nobody was attentive: then it wakes another, to look again in a while */
-    for (;;) {
-        /* Another may have gone to sleep as the last meanwhile. */
+    for (bool rested = false;;) {
         if (hki_lease_is_due(queue) && hki_lease_rest(queue))
-            was_last = true;
+            rested = true;
         bool has_core = spin_for_work(queue);
         look its = {.queue = queue};
         if (!has_core) {
-            hki_nap nap = {.shares_core = queue->budget->shared,
-                           .others_work =
-                               atomic_load(&queue->budget->free_cores) < queue->worker_count};
-            hki_park_sleep(queue->park, look_again, &its, &nap);
-            was_last = nap.was_last && !queue->budget->shared;
+            hki_park_sleep(&queue->park, look_again, &its);
+            rested = true;
             has_core = its.has_core;
         }
-        if (has_core && was_last)
-            hki_queue_wake(queue);
+        if (has_core && rested)
+            hki_park_be_watched(&queue->park);
         if (has_core || its.ended)
             return has_core;
     }
@@ -170,10 +154,10 @@ void *hki_worker_main(void *argument)
     hki_tracing_name_worker(worker);
     fesetenv(FE_DFL_ENV);
     pin(queue);
-    hki_park_attend(queue->park);
+    hki_park_attend(&queue->park);
     while (wait_for_work(queue)) {
         work(&executor);
-        hki_budget_release(queue);
+        hki_queue_release_core(queue);
     }
     return NULL;
 }

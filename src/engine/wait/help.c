@@ -13,8 +13,7 @@ enum {
  * the device is free. */
 static bool help_queue(hki_queue *queue, hki_task *task, uint64_t sequence, int64_t most_ns)
 {
-    if (queue->is_accelerator || (!task && !hki_queue_wants_help(queue)) ||
-        !hki_budget_try_acquire(queue->budget))
+    if ((!task && !hki_queue_wants_help(queue)) || !hki_queue_acquire_core(queue))
         return false;
     hki_claim claims[HKI_BATCH_TASKS];
     int count;
@@ -30,7 +29,7 @@ static bool help_queue(hki_queue *queue, hki_task *task, uint64_t sequence, int6
         if (atomic_load(&queue->runtime->ended))
             hki_cancel_all(queue->runtime);
     }
-    hki_budget_release(queue);
+    hki_queue_release_core(queue);
     return count;
 }
 
@@ -72,7 +71,7 @@ static bool help_task(hki_task *task, int64_t most_ns)
     hki_task *needed = NULL;
     if (hki_ring_is_empty(runtime->ring) || hki_ring_register_locked(runtime->ring))
         needed = find_needed(task, &visits);
-    hki_queue *queue = needed && takes_at_most(needed, most_ns) ? hki_task_queue(needed) : NULL;
+    hki_queue *queue = needed && takes_at_most(needed, most_ns) ? hki_task_home(needed) : NULL;
     if (needed)
         sequence = hki_task_sequence(needed);
     hki_biased_release(&runtime->issue_lock);
@@ -81,23 +80,23 @@ static bool help_task(hki_task *task, int64_t most_ns)
 
 static bool help_any(hki_runtime *runtime, int64_t most_ns)
 {
-    for (int i = 0; i < runtime->queue_count; i++)
-        if (help_queue(runtime->queues[i], NULL, 0, most_ns))
-            return true;
-    return false;
+    bool helped = false;
+    for (int i = 0; i < runtime->scheduler->home_count && !helped; i++)
+        helped = help_queue(runtime->queues[i], NULL, 0, most_ns);
+    return helped;
 }
 
 /* ---- waiting --------------------------------------------------------------------------------------------------------- */
 
 /* A thread that spins longer takes the core from a worker otherwise, and that worker's device behind all others. */
-static bool may_spin(const hki_scheduler *scheduler, int64_t so_far_ns)
+static bool may_spin(hki_runtime *runtime, int64_t so_far_ns)
 {
     if (so_far_ns < BUSY_SPIN_NS || so_far_ns >= HKI_SPIN_NS)
         return so_far_ns < HKI_SPIN_NS;
-    bool found = atomic_load_explicit(&((hki_scheduler *)scheduler)->launch_cores.free,
-                                      memory_order_relaxed) > 0;
-    for (int i = 0; i < scheduler->budget_count && !found; i++)
-        found = atomic_load_explicit(&scheduler->budgets[i].free_cores, memory_order_relaxed) > 0;
+    bool found =
+        atomic_load_explicit(&runtime->scheduler->launch_cores.free, memory_order_relaxed) > 0;
+    for (int i = 0; i < runtime->scheduler->home_count && !found; i++)
+        found = atomic_load_explicit(&runtime->queues[i]->free_cores, memory_order_relaxed) > 0;
     return found;
 }
 
@@ -169,7 +168,7 @@ bool hki_help_until(const hki_help *self)
         }
         if (now - latest >= self->patience_ns)
             return false;
-        if (may_spin(runtime->scheduler, now - awake_since))
+        if (may_spin(runtime, now - awake_since))
             spin(self);
         else
             sleep_once(self, now - begin);

@@ -111,7 +111,7 @@ void hki_wait_end(hki_task *task)
     hki_task *successors = hki_task_open_gates(task);
     hki_task_dispatch(&executor, successors);
     hki_executor_put(&executor, task);
-    hki_executor_flush(&executor);
+    hki_slot_give_back(&executor.returns);
     if (successors && atomic_load(&runtime->ended)) /* no worker will come for them */
         hki_cancel_all(runtime);
 }
