@@ -192,7 +192,7 @@ bool hki_accelerator_may_launch(hki_queue *queue)
 hki_task *hki_accelerator_take(hki_queue *queue)
 {
     hki_claim claim = {NULL, -1};
-    hki_queue_pop(queue, NULL, HKI_LONG_TASK_NS, &claim, 1);
+    hki_queue_pop(queue, NULL, INT64_MAX, &claim, 1);
     return claim.task;
 }
 

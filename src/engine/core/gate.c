@@ -86,10 +86,8 @@ static bool wait_for(hki_task *task, hki_gate *gate)
     } while (!atomic_compare_exchange_weak_explicit(&gate->waiters, &head, node,
                                                     memory_order_release, memory_order_acquire));
     int index = -1; /* one beyond the task's own may be gone by now */
-    if (task->wait_count < HKI_TASK_INLINE_WAITS) {
-        index = HKI_TASK_INLINE_WAITS - 1 - task->wait_count;
-        task->wait_gates[task->wait_count++] = (hki_wait_gate){gate, gate->task_sequence};
-    }
+    if (task->wait_count < HKI_TASK_INLINE_WAITS)
+        index = HKI_TASK_INLINE_WAITS - 1 - task->wait_count++;
     if (!accelerated || index < 0 || !hki_stage_pass(task, gate, index))
         task->registered_waits++;
     return true;
@@ -202,7 +200,6 @@ static bool register_access(hki_task *task, const hki_access *access)
         join->next = var->gates;
         var->gates = join;
     }
-    join->task = task;
     join->task_sequence = atomic_load_explicit(&task->sequence, memory_order_relaxed);
     hki_task_registered(task)[task->registered_count++] = join;
     return true;

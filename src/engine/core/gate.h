@@ -24,8 +24,7 @@ struct hki_gate {
     bool is_write, closed;
     uint64_t begin, end;
     hki_gate *next;
-    hki_task *task; /* the latest to register, while its sequence number is this */
-    uint64_t task_sequence;
+    uint64_t task_sequence; /* of the latest to register */
 };
 
 /* How far a queue has got. */

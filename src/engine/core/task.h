@@ -24,12 +24,6 @@ enum {
     HKI_LEAF_DEPTH = 1 << 16
 }; /* what a leaf that may run under a lock adds to hki_thread.task_depth */
 
-/* What a task waits for, for those who want to help it; another's gate once its sequence number differs. */
-typedef struct hki_wait_gate {
-    hki_gate *gate;
-    uint64_t task_sequence;
-} hki_wait_gate;
-
 /* Laid out so that few lines of memory come from another core when it runs there. A task without gates takes the
  * one of `payload` with the first part of the spec, and those of its accesses and payload that are in use. One that is
  * registered takes two more: that of `pending`, which also has its place behind its first gate and its own first gates, and
@@ -43,7 +37,7 @@ struct hki_task {
     hki_task *queue_next;                              /* queue lock; also links free slots */
     hki_gate *inline_registered[HKI_TASK_INLINE_ACCESSES];
 
-    /* From being registered: fresh gates, and how many; what it waits for. */
+    /* From being registered: fresh gates, and how many; in how many of `waits` it is. */
     _Alignas(HKI_CACHE_LINE) hki_gate *reserve;
     int reserve_count, wait_count;
     /* Where hki_task_register goes on, if it is to be called again. */
@@ -51,7 +45,6 @@ struct hki_task {
     uint32_t registered_waits;
     hki_runtime *runtime;
     _Atomic(uint64_t) sequence;
-    hki_wait_gate wait_gates[HKI_TASK_INLINE_WAITS];
 
     _Alignas(HKI_CACHE_LINE) void *payload;
     _Atomic(bool) unusual;   /* it has failed, waits, or has memory of its own */
@@ -73,8 +66,7 @@ struct hki_task {
     /* Where there are accelerators: the latest end of what it waited for, or its issue; its own end. */
     _Atomic(int64_t) ready_ns;
     int64_t end_ns;
-    hki_task *queue_previous;       /* queue lock */
-    _Atomic(hki_queue *) queued_in; /* queue lock for writing */
+    hki_task *queue_previous; /* queue lock */
     /* Where there are accelerators: may be launched ahead; has told its gates that it is launched. `pending` counts gates
      * whose tasks are not launched then, pending_ends those whose tasks have not ended; `counted` has a bit for each of
      * `waits` that pending no longer counts. It is launched behind the marks, of other queues. */

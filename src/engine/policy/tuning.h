@@ -28,6 +28,10 @@ enum {
     /* What such a task takes at most, for each core. "METG": no size is slower than its neighbours. */
     HKI_SOFT_NS = 1000,
 
+    /* ---- helping (wait/) ---- */
+    /* Who waits for one array runs what is ready for so long, which may be for others: ten times what waking a worker takes. */
+    HKI_HELP_NS = 500000,
+
     /* ---- batches of workers (sched/) ---- */
     /* A short task: tracked by the scoreboard, without gates. "METG" at 500 to 5000 ns. */
     HKI_SHORT_NS = 5000,

@@ -168,8 +168,8 @@ void hki_cancel_all(hki_runtime *runtime)
     do {
         found = false;
         for (int i = 0; i < runtime->queue_count; i++)
-            for (hki_claim claim;
-                 hki_queue_pop(runtime->queues[i], NULL, HKI_LONG_TASK_NS, &claim, 1); found = true)
+            for (hki_claim claim; hki_queue_pop(runtime->queues[i], NULL, INT64_MAX, &claim, 1);
+                 found = true)
                 hki_execute_foreign(runtime->queues[i], &claim, 1);
     } while (found || !hki_ring_is_empty(runtime->ring));
 }

@@ -40,7 +40,7 @@ static bool work(hki_executor *executor, bool (*is_enough)(const void *), const 
     hki_claim claim;
     bool goes_on = true, has_begun = false, enough;
     while (!(enough = is_enough(what)) && goes_on) {
-        hki_task_batch none = {.claims = &claim, .limit = 1, .most_ns = HKI_LONG_TASK_NS};
+        hki_task_batch none = {.claims = &claim, .limit = 1, .most_ns = INT64_MAX};
         const int count = hki_ring_take(runtime->ring, executor->queue, executor, &none);
         if (executor->batch_count)
             hki_batch_run(executor);

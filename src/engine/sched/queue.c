@@ -22,7 +22,6 @@ static void link_behind(hki_queue *queue, hki_task *previous, hki_task *task)
         queue->lists[index].last = task;
     hki_backlog_add(&queue->backlog_ns, hki_task_backlog_ns(task));
     hki_steal_count(task, 1);
-    atomic_store_explicit(&task->queued_in, queue, memory_order_relaxed);
 }
 
 /* What was issued first goes first, about. Then no more memory is taken than the program's order needs: what fetches the
@@ -65,7 +64,6 @@ static void unlink_task(hki_queue *queue, hki_task *task)
         queue->lists[index].last = task->queue_previous;
     hki_backlog_add(&queue->backlog_ns, -hki_task_backlog_ns(task));
     hki_steal_count(task, -1);
-    atomic_store_explicit(&task->queued_in, NULL, memory_order_relaxed);
     atomic_fetch_sub_explicit(&queue->listed[index], 1, memory_order_relaxed);
 }
 
@@ -215,23 +213,6 @@ int hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns, hki
     } while (taken.count == 0 && again && !hki_ring_is_empty(ring) &&
              !(executor && hki_lease_is_due(queue)));
     return taken.count;
-}
-
-hki_claim hki_queue_take(hki_queue *queue, hki_task *task, uint64_t sequence)
-{
-    hki_claim claim = {NULL, -1};
-    hki_lock_acquire(&queue->lock);
-    drain_locked(queue, 0);
-    drain_locked(queue, 1);
-    /* Being in this queue while its lock is held keeps the slot from being anything else. */
-    if (atomic_load_explicit(&task->queued_in, memory_order_relaxed) == queue &&
-        atomic_load_explicit(&task->sequence, memory_order_relaxed) == sequence)
-        claim = claim_locked(queue, task);
-    bool more = queue->lists[0].first || queue->lists[1].first;
-    hki_lock_release(&queue->lock);
-    if (more)
-        hki_queue_notify(queue);
-    return claim;
 }
 
 hki_claim hki_queue_take_piece(hki_queue *queue)

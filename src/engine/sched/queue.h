@@ -90,11 +90,19 @@ typedef struct hki_task_batch {
     int64_t ns, most_ns;
 } hki_task_batch;
 
+/* What the task, or a piece of it, is expected to take. */
+static inline int64_t hki_task_piece_ns(const hki_task *task)
+{
+    return task->spec.piece_count > 1 ? task->spec.expected_ns / task->spec.piece_count
+                                      : task->spec.expected_ns;
+}
+
 /* A long one is taken alone. */
 static inline bool hki_task_batch_has_room(const hki_task_batch *taken, const hki_task *task)
 {
     return taken->count < taken->limit && taken->ns < HKI_BATCH_NS &&
-           hki_task_backlog_ns(task) <= (taken->count == 0 ? taken->most_ns : HKI_BATCH_NS);
+           (taken->count == 0 ? hki_task_piece_ns(task) <= taken->most_ns
+                              : hki_task_backlog_ns(task) <= HKI_BATCH_NS);
 }
 
 static inline void hki_task_batch_add(hki_task_batch *taken, hki_claim claim)
@@ -123,12 +131,10 @@ bool hki_queue_wants_help(hki_queue *queue);
 /* A worker of the queue that has a core would find something to do. */
 bool hki_queue_has_work(hki_queue *queue);
 /* Takes a task or piece, or several short tasks, at most count: ready ones first, then from the ring. None in whose way one
- * is that is expected to take more than most_ns, unless that is HKI_LONG_TASK_NS. Returns how many. May run what is shorter
+ * is that is expected to take more than most_ns. Returns how many. May run what is shorter
  * than taking it, in an executor that is not NULL. */
 int hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns, hki_claim *claims,
                   int count);
-/* Takes this very task, or a piece of it, if it is still in the queue. */
-hki_claim hki_queue_take(hki_queue *queue, hki_task *task, uint64_t sequence);
 /* Takes a piece of a task that has started, and is lendable (steal.h). */
 hki_claim hki_queue_take_piece(hki_queue *queue);
 

@@ -10,7 +10,7 @@
  * would hold up the device which lends. */
 static inline bool hki_is_lendable(const hki_task *task)
 {
-    const int64_t piece_ns = task->spec.expected_ns / task->spec.piece_count;
+    const int64_t piece_ns = hki_task_piece_ns(task);
     return piece_ns >= HKI_LONG_TASK_NS && piece_ns <= HKI_LENT_NS;
 }
 

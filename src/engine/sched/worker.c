@@ -30,7 +30,7 @@ static int take(hki_executor *executor, hki_claim *claims)
     do {
         if (hki_lease_is_due(queue))
             return 0;
-        const int count = hki_queue_pop(queue, executor, HKI_LONG_TASK_NS, claims, HKI_BATCH_TASKS);
+        const int count = hki_queue_pop(queue, executor, INT64_MAX, claims, HKI_BATCH_TASKS);
         if (count)
             return count;
         /* More of them come in a moment, and each look takes a line of memory from the issuing thread. */

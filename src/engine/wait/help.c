@@ -1,26 +1,20 @@
 #include "engine/wait/help.h"
 
 enum {
-    SEARCH_LIMIT = 256,
-    HELP_PERIOD_NS = 5000,
     BUSY_SPIN_NS = 5000, /* where no core is free: for tasks that end any moment */
     SPINS = 16
 };
 
 /* ---- running something ----------------------------------------------------------------------------------------------- */
 
-/* Runs the task, or a piece of it, or any that is not expected to take more than most_ns where it is NULL, if a core of
- * the device is free. */
-static bool help_queue(hki_queue *queue, hki_task *task, uint64_t sequence, int64_t most_ns)
+/* Runs what is ready in the queue and not expected to take more than most_ns, if nobody else is going to, and a core of the
+ * device is free. */
+static bool help_queue(hki_queue *queue, int64_t most_ns)
 {
-    if ((!task && !hki_queue_wants_help(queue)) || !hki_queue_acquire_core(queue))
+    if (!hki_queue_wants_help(queue) || !hki_queue_acquire_core(queue))
         return false;
     hki_claim claims[HKI_BATCH_TASKS];
-    int count;
-    if (task)
-        count = (claims[0] = hki_queue_take(queue, task, sequence)).task != NULL;
-    else
-        count = hki_queue_pop(queue, NULL, most_ns, claims, HKI_BATCH_TASKS);
+    const int count = hki_queue_pop(queue, NULL, most_ns, claims, HKI_BATCH_TASKS);
     if (count) {
         atomic_fetch_add_explicit(&queue->runtime->scheduler->helped_calls, (uint64_t)count,
                                   memory_order_relaxed);
@@ -33,56 +27,11 @@ static bool help_queue(hki_queue *queue, hki_task *task, uint64_t sequence, int6
     return count;
 }
 
-/* A task in a queue that `task` waits for, directly or through others. Expects the issue lock, under
- * which no slot or gate that an unfinished task names is recycled. */
-static hki_task *find_needed(hki_task *task, int *visits)
-{
-    for (int i = 0; i < task->wait_count && ++*visits < SEARCH_LIMIT; i++) {
-        hki_gate *gate = task->wait_gates[i].gate;
-        if (hki_gate_is_open(gate) || gate->task_sequence != task->wait_gates[i].task_sequence)
-            continue;
-        hki_task *needed = gate->task;
-        if (hki_task_sequence(needed) != gate->task_sequence)
-            continue;
-        uint32_t state = atomic_load_explicit(&needed->state, memory_order_relaxed);
-        if (state == HKI_TASK_READY ||
-            atomic_load_explicit(&needed->queued_in, memory_order_relaxed))
-            return needed;
-        if (state == HKI_TASK_WAITING && (needed = find_needed(needed, visits)))
-            return needed;
-    }
-    return NULL;
-}
-
-/* The task, or a piece of it, is not expected to take longer. */
-static bool takes_at_most(const hki_task *task, int64_t most_ns)
-{
-    return task->spec.expected_ns / task->spec.piece_count <= most_ns;
-}
-
-static bool help_task(hki_task *task, int64_t most_ns)
-{
-    hki_runtime *runtime = task->runtime;
-    uint64_t sequence = 0;
-    int visits = 0;
-    /* Not by waiting for the lock: its holder may be waiting for a gate that this thread holds. */
-    if (!hki_biased_try(&runtime->issue_lock))
-        return false;
-    hki_task *needed = NULL;
-    if (hki_ring_is_empty(runtime->ring) || hki_ring_register_locked(runtime->ring))
-        needed = find_needed(task, &visits);
-    hki_queue *queue = needed && takes_at_most(needed, most_ns) ? hki_task_home(needed) : NULL;
-    if (needed)
-        sequence = hki_task_sequence(needed);
-    hki_biased_release(&runtime->issue_lock);
-    return queue && help_queue(queue, needed, sequence, 0);
-}
-
-static bool help_any(hki_runtime *runtime, int64_t most_ns)
+static bool help(hki_runtime *runtime, int64_t most_ns)
 {
     bool helped = false;
     for (int i = 0; i < runtime->scheduler->home_count && !helped; i++)
-        helped = help_queue(runtime->queues[i], NULL, 0, most_ns);
+        helped = help_queue(runtime->queues[i], most_ns);
     return helped;
 }
 
@@ -142,7 +91,7 @@ bool hki_help_until(const hki_help *self)
 {
     hki_runtime *runtime = self->runtime;
     const int64_t begin = hki_clock_ns();
-    int64_t awake_since = begin, latest = begin, next_help = begin;
+    int64_t awake_since = begin, latest = begin;
     uint64_t left, least = UINT64_MAX;
     if (self->blocking && hki_blocking_is_told() && !is_over(self))
         hki_blocking_begin(self->blocking);
@@ -154,13 +103,9 @@ bool hki_help_until(const hki_help *self)
         int64_t now = hki_clock_ns();
         if (hki_blocking_look(self->blocking, now))
             return false;
-        if (now >= next_help) {
-            if (self->wait ? help_task(self->wait, self->most_ns)
-                           : help_any(runtime, self->most_ns)) {
-                awake_since = hki_clock_ns();
-                continue;
-            }
-            next_help = self->wait ? now + HELP_PERIOD_NS : 0;
+        if (help(runtime, self->most_ns)) {
+            awake_since = hki_clock_ns();
+            continue;
         }
         if (left < least) {
             least = left;

@@ -1,17 +1,16 @@
-/* Helping: a thread that waits runs what it waits for meanwhile, one level deep, while a core of that device is free. */
+/* Helping: a thread that waits runs what is ready meanwhile, one level deep, while a core of that device is free and no worker is
+ * going to: to wake one takes 50 us. */
 #ifndef HOCKET_ENGINE_WAIT_HELP_H
 #define HOCKET_ENGINE_WAIT_HELP_H
 
 #include "engine/policy/throttle.h"
 #include "engine/wait/blocking.h"
 
-enum { HKI_HELP_ANYTHING = HKI_LONG_TASK_NS, HKI_HELP_SHORT = HKI_LONG_TASK_NS - 1 };
-
 /* What a thread may run that waits for something itself. Where a program wants to interrupt waits, nothing that could take
  * long. */
 static inline int64_t hki_help_most_ns(int64_t otherwise_ns)
 {
-    return hki_blocking_is_told() ? HKI_HELP_SHORT : otherwise_ns;
+    return hki_blocking_is_told() ? HKI_LONG_TASK_NS : otherwise_ns;
 }
 
 /* What a thread waits for, and how. */
@@ -20,7 +19,7 @@ typedef struct hki_help {
     /* 0: the wait is over; else how much is left, which tells whether waiting is of use. Thread-safe, never blocks. */
     uint64_t (*left)(const void *what);
     const void *what;
-    hki_task *wait;      /* NULL, or the task that stands for the wait: only what it needs is run */
+    hki_task *wait;      /* NULL, or the task that stands for the wait, which is told */
     int64_t most_ns;     /* nothing expected to take longer is run */
     int64_t patience_ns; /* gives up when nothing has become less for so long; INT64_MAX: never */
     bool may_lease;      /* may work on a worker's core (sched/lease.h) */

@@ -91,7 +91,7 @@ static bool await_task(hki_task *task, hki_blocking *blocking)
                                                  .left = unsignalled,
                                                  .what = task,
                                                  .wait = task,
-                                                 .most_ns = hki_help_most_ns(INT64_MAX),
+                                                 .most_ns = hki_help_most_ns(HKI_HELP_NS),
                                                  .patience_ns = INT64_MAX,
                                                  .blocking = blocking});
     end_waiting(runtime);
@@ -257,15 +257,14 @@ static bool drain_epoch(hki_queue *queue, unsigned epoch, uint64_t issued, hki_b
 {
     hki_runtime *runtime = queue->runtime;
     const drain its = {queue, epoch, issued};
-    return hki_help_until(
-        &(hki_help){.runtime = runtime,
-                    .left = undrained,
-                    .what = &its,
-                    .most_ns = blocking ? hki_help_most_ns(HKI_HELP_ANYTHING) : HKI_HELP_ANYTHING,
-                    .patience_ns = INT64_MAX,
-                    .may_lease = hki_lease_is_on(runtime),
-                    .is_called = true,
-                    .blocking = blocking});
+    return hki_help_until(&(hki_help){.runtime = runtime,
+                                      .left = undrained,
+                                      .what = &its,
+                                      .most_ns = blocking ? hki_help_most_ns(INT64_MAX) : INT64_MAX,
+                                      .patience_ns = INT64_MAX,
+                                      .may_lease = hki_lease_is_on(runtime),
+                                      .is_called = true,
+                                      .blocking = blocking});
 }
 
 /* Drains one epoch while calls that come meanwhile count in the other. Expects the flip lock, so that nobody else does. */
@@ -343,7 +342,7 @@ static bool wait_for_room(const room *its, int64_t patience_ns, bool may_lease,
     return hki_help_until(&(hki_help){.runtime = its->runtime,
                                       .left = without_room,
                                       .what = its,
-                                      .most_ns = HKI_HELP_SHORT,
+                                      .most_ns = HKI_LONG_TASK_NS,
                                       .patience_ns = patience_ns,
                                       .may_lease = may_lease,
                                       .blocking = blocking});
