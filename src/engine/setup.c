@@ -201,7 +201,6 @@ bool hki_devices_create(hki_runtime *runtime, const hki_runtime_config *config)
     hki_launch_cores *rest = &runtime->scheduler->launch_cores;
     rest->count = all - cores;
     memcpy(rest->processors, processors + cores, (size_t)rest->count * sizeof *processors);
-    atomic_store(&rest->free, rest->count);
     if (!cpu_devices_create(runtime, config, processors, cores) ||
         !sim_devices_create(runtime, config) || !cuda_devices_create(runtime, config) ||
         !hki_pinned_pools_create(runtime->devices, runtime->device_count) ||

@@ -40,10 +40,8 @@ static bool core_acquire(launcher *self, hki_queue **lender)
 {
     hki_runtime *runtime = self->of->runtime;
     *lender = NULL;
-    if (runtime->scheduler->launch_cores.count > 0) { /* there is one for each launcher */
-        atomic_fetch_sub(&runtime->scheduler->launch_cores.free, 1);
+    if (runtime->scheduler->launch_cores.count > 0) /* there is one for each launcher */
         return true;
-    }
     /* It goes on without for as long as it has waited. */
     const bool is_patient = hki_clock_ns() - self->waited_ns >= (int64_t)NAPS * NAP_NS;
     for (int naps = 0; naps < NAPS; naps++) {
@@ -60,16 +58,6 @@ static bool core_acquire(launcher *self, hki_queue **lender)
     }
     self->waited_ns = hki_clock_ns();
     return true;
-}
-
-static void core_release(hki_runtime *runtime, hki_queue *lender)
-{
-    if (!lender) {
-        atomic_fetch_add(&runtime->scheduler->launch_cores.free,
-                         runtime->scheduler->launch_cores.count > 0);
-        return;
-    }
-    hki_queue_release_core(lender); /* CPU devices come first */
 }
 
 /* ---- what there is to launch ---------------------------------------------------------------------------------- */
@@ -186,7 +174,8 @@ static void *launcher_main(void *argument)
             if (has_ended)
                 hki_clock_help(&executor, runtime);
         }
-        core_release(runtime, lender);
+        if (lender)
+            hki_queue_release_core(lender); /* CPU devices come first */
     }
     return NULL;
 }

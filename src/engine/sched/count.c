@@ -50,15 +50,6 @@ void hki_queue_count(hki_queue *queue, hki_executor *executor, unsigned epoch)
     _Atomic(uint64_t) *count = &executor->finished_tasks[queue->number].count[epoch];
     atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1,
                           memory_order_release);
-    executor->counted_queues |= (uint64_t)1 << queue->number;
-}
-
-void hki_queue_counted(hki_executor *executor)
-{
-    for (uint64_t queues = executor->counted_queues; queues; queues &= queues - 1)
-        for (unsigned epoch = 0; epoch < 2; epoch++)
-            atomic_fetch_add(&executor->finished_tasks[__builtin_ctzll(queues)].count[epoch], 0);
-    executor->counted_queues = 0;
 }
 
 void hki_executor_put(hki_executor *executor, hki_task *task)

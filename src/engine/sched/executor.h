@@ -13,7 +13,6 @@ typedef struct hki_executor {
     hki_queue *queue;             /* a worker's own; NULL in other threads */
     int slot;                     /* whose counters and score, a worker's; -1: none */
     hki_finished *finished_tasks; /* those */
-    uint64_t counted_queues;      /* since hki_queue_counted, a bit each by their number */
     bool chain;                   /* may keep one ready successor for itself */
     bool only_short;              /* takes from the ring only what needs no gates */
     int instants;                 /* tasks run while others were held back */
@@ -29,7 +28,6 @@ static inline void hki_executor_init(hki_executor *executor, hki_queue *queue, b
     executor->queue = queue;
     executor->slot = -1;
     executor->finished_tasks = NULL;
-    executor->counted_queues = 0;
     executor->chain = chain;
     executor->only_short = false;
     executor->instants = executor->batch_count = executor->returns.count = 0;

@@ -68,7 +68,6 @@ bool hki_lease_work(hki_runtime *runtime, bool (*is_enough)(const void *), const
     executor.only_short = true;
     const bool enough = work(&executor, is_enough, what);
     hki_slot_give_back(&executor.returns);
-    hki_queue_counted(&executor);
     atomic_store(&lease->taken, false);
     hki_progress(runtime);
     return enough;

@@ -147,11 +147,9 @@ void hki_queue_notify(hki_queue *queue);
 bool hki_queue_acquire_core(hki_queue *queue);
 void hki_queue_release_core(hki_queue *queue);
 
-/* A task of the epoch has finished. Threads that wait for all of them are woken, where they sleep, when the executor runs out
- * of tasks: by hki_progress, and, of a worker, hki_queue_counted before that. */
+/* A task of the epoch has finished. Threads that wait for all of them are woken, where they sleep, by
+ * hki_progress, when the executor runs out of tasks. */
 void hki_queue_count(hki_queue *queue, hki_executor *executor, unsigned epoch);
-/* What a worker has counted goes before all that it looks at from now on. */
-void hki_queue_counted(hki_executor *executor);
 /* Of any queue. */
 uint64_t hki_queue_finished(hki_queue *queue, unsigned epoch);
 /* Calls on the devices that have this home have not finished. */

@@ -37,6 +37,7 @@ bool hki_scheduler_complete(hki_runtime *runtime)
 void hki_progress(hki_runtime *runtime)
 {
     hki_scheduler *self = runtime->scheduler;
-    if (atomic_load(&self->sleepers) > 0)
+    /* Read by writing, as who falls asleep writes it: so one of the two finds what the other has done. */
+    if (atomic_fetch_add(&self->sleepers, 0) > 0)
         hki_futex_bump(&self->progress, INT32_MAX);
 }

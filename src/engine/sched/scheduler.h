@@ -10,7 +10,6 @@
 /* Cores for the threads that launch: those that no CPU device has; where there are none, whatever core a CPU device
  * does not use at the moment. */
 typedef struct hki_launch_cores {
-    _Atomic(int32_t) free;
     int count;
     int processors[HKI_MAX_CORES];
 } hki_launch_cores;
@@ -46,7 +45,7 @@ uint64_t hki_unfinished_tasks(hki_runtime *runtime);
 
 /* ---- progress -------------------------------------------------------------------------------------------------------- */
 
-/* Wakes waiting threads, if there are any that sleep. Call it after the sequentially consistent write that they wait for. */
+/* Wakes waiting threads, if there are any that sleep. Call it after the write that they wait for. */
 void hki_progress(hki_runtime *runtime);
 
 /* ---- life (scheduler.c) ---------------------------------------------------------------------------------------------- */

@@ -76,7 +76,6 @@ static void work(hki_executor *executor)
     while ((count = take(executor, claims)))
         run(executor, claims, count);
     hki_slot_give_back(&executor->returns);
-    hki_queue_counted(executor);
     hki_progress(executor->queue->runtime);
 }
 

@@ -42,8 +42,7 @@ static bool may_spin(hki_runtime *runtime, int64_t so_far_ns)
 {
     if (so_far_ns < BUSY_SPIN_NS || so_far_ns >= HKI_SPIN_NS)
         return so_far_ns < HKI_SPIN_NS;
-    bool found =
-        atomic_load_explicit(&runtime->scheduler->launch_cores.free, memory_order_relaxed) > 0;
+    bool found = false;
     for (int i = 0; i < runtime->scheduler->home_count && !found; i++)
         found = atomic_load_explicit(&runtime->queues[i]->free_cores, memory_order_relaxed) > 0;
     return found;
