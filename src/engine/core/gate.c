@@ -352,7 +352,7 @@ hki_task *hki_task_open_gates(hki_task *task)
         while (node) {
             hki_wait_node *next = node->next;
             hki_task *waiter = node->task;
-            hki_task_prefetch(waiter, HKI_SHAPE_REGISTERED);
+            hki_prefetch_write(&waiter->payload);
             int index = accelerated ? hki_wait_node_index(node) : 0;
             node_free(node);
             /* After this the waiter may run, finish and be recycled. */

@@ -54,7 +54,6 @@ struct hki_runtime {
     hki_task *free_tasks; /* each with others: see hki_task.returned */
     hki_task *free_slots[HKI_FREE_SLOTS];
     int free_slot_count;
-    unsigned shape; /* of the latest task that was put into the ring */
     hki_gate *spare_gates;
     _Atomic(uint64_t) issued_tasks; /* written under the lock */
     int64_t issued_ns;              /* what they are expected to take */

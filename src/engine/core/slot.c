@@ -47,9 +47,9 @@ static void *chunk_get_locked(hki_runtime *runtime, size_t bytes)
 enum { FETCH_AHEAD = 4 };
 
 /* What issuing a task touches besides what running it does is in this core's second cache at best. */
-static void prefetch_slot(const hki_runtime *runtime, const hki_task *task)
+static void prefetch_slot(const hki_task *task)
 {
-    hki_task_prefetch(task, runtime->shape);
+    hki_task_prefetch(task);
     hki_prefetch_write(&task->reserve);
     hki_prefetch_write(&task->spec.versions);
     hki_prefetch_write(&task->spec.cost.is_pageable);
@@ -94,7 +94,7 @@ static void refill_free_locked(hki_runtime *runtime)
     }
     runtime->free_slot_count = count;
     for (int i = 1; first && i <= FETCH_AHEAD && i <= count; i++)
-        prefetch_slot(runtime, runtime->free_slots[count - i]);
+        prefetch_slot(runtime->free_slots[count - i]);
 }
 
 static hki_task *free_slot_locked(hki_runtime *runtime)
@@ -105,7 +105,7 @@ static hki_task *free_slot_locked(hki_runtime *runtime)
         return NULL;
     int left = --runtime->free_slot_count;
     if (left >= FETCH_AHEAD)
-        prefetch_slot(runtime, runtime->free_slots[left - FETCH_AHEAD]);
+        prefetch_slot(runtime->free_slots[left - FETCH_AHEAD]);
     return runtime->free_slots[left];
 }
 
@@ -225,7 +225,7 @@ hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_by
         free(overflow);
         return NULL;
     }
-    hki_slot_init(task, access_count, payload_bytes > HKI_TASK_PAYLOAD_BYTES ? 0 : payload_bytes);
+    hki_slot_init(task, access_count);
     task->overflow = overflow;
     atomic_store_explicit(&task->unusual, overflow != NULL, memory_order_relaxed);
     if (accesses_bytes)

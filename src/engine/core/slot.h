@@ -44,12 +44,11 @@ static inline bool hki_slot_put(hki_slot_returns *returns, hki_task *task)
 
 void hki_slot_give_back(hki_slot_returns *returns);
 
-static inline void hki_slot_init(hki_task *task, int access_count, size_t payload_bytes)
+static inline void hki_slot_init(hki_task *task, int access_count)
 {
     task->payload = task->inline_payload;
     task->spec.accesses = task->inline_accesses;
     task->spec.access_count = access_count;
-    task->payload_lines = (uint8_t)((payload_bytes + HKI_CACHE_LINE - 1) / HKI_CACHE_LINE);
     task->epoch = HKI_UNCOUNTED;
     task->is_wait = task->started = false;
 }
@@ -68,7 +67,7 @@ static inline hki_task *hki_slot_take_kept(hki_thread *self, const hki_runtime *
         access_count > HKI_TASK_INLINE_ACCESSES || payload_bytes > HKI_TASK_PAYLOAD_BYTES)
         return NULL;
     self->kept = NULL;
-    hki_slot_init(task, access_count, payload_bytes);
+    hki_slot_init(task, access_count);
     return task;
 }
 

@@ -50,7 +50,6 @@ struct hki_task {
     _Atomic(bool) unusual;   /* it has failed, waits, or has memory of its own */
     _Atomic(uint8_t) state;  /* hki_task_state */
     uint8_t epoch;           /* of its queue's counters, or HKI_UNCOUNTED */
-    uint8_t payload_lines;   /* in use, of inline_payload */
     bool is_wait;            /* runs in a waiting thread, which `signalled` tells */
     bool started;            /* the kernel began: a failure leaves torn bytes */
     bool is_half_registered; /* hki_task_register is to be called again */
@@ -112,29 +111,14 @@ static inline hki_queue *hki_task_queue(const hki_task *task)
     return task->spec.device->queues[task->spec.queue];
 }
 
-/* Which lines of its slot running a task touches: so many with accesses, so many of the payload, in bits that are free in
- * the address of a slot. */
-enum {
-    HKI_SHAPE_ACCESSES = 7,    /* lines of inline_accesses */
-    HKI_SHAPE_PAYLOAD = 24,    /* lines of inline_payload, times the lowest of these bits */
-    HKI_SHAPE_REGISTERED = 32, /* it has gates: also those that registering it needs */
-    HKI_SHAPE_BITS = HKI_CACHE_LINE - 1
-};
-
-/* Begins to fetch what issuing or running it touches, for writing even where it is only read: a line that two cores
+/* Begins to fetch what issuing or running most tasks touches, for writing even where it is only read: a line that two cores
  * share has to be taken from the other before its next use is written, a line that moves has not. */
-static inline void hki_task_prefetch(const hki_task *task, unsigned shape)
+static inline void hki_task_prefetch(const hki_task *task)
 {
     hki_prefetch_write(&task->payload);
-    for (unsigned i = 0; i < (shape & HKI_SHAPE_ACCESSES); i++)
-        hki_prefetch_write((const char *)task->inline_accesses + i * HKI_CACHE_LINE);
-    for (unsigned i = 0; i < (shape & HKI_SHAPE_PAYLOAD);
-         i += HKI_SHAPE_PAYLOAD & -HKI_SHAPE_PAYLOAD)
-        hki_prefetch_write(task->inline_payload + i * 8);
-    if (shape & HKI_SHAPE_REGISTERED) {
-        hki_prefetch_write(&task->pending);
-        hki_prefetch_write(&task->reserve);
-    }
+    hki_prefetch_write(&task->inline_accesses[0]);
+    hki_prefetch_write(&task->inline_accesses[HKI_CACHE_LINE / sizeof(hki_access)]);
+    hki_prefetch_write(task->inline_payload);
 }
 
 /* The same for ending it, when what it touches is there. */

@@ -13,32 +13,6 @@ hki_ring *hki_ring_create(hki_runtime *runtime)
     return self;
 }
 
-static hki_task *task_in_ring(const hki_ring *ring, uint64_t position)
-{
-    return (hki_task *)(ring->entries[position % HKI_RING_TASKS] & ~(uintptr_t)HKI_SHAPE_BITS);
-}
-
-static void prefetch_in_ring(const hki_ring *ring, uint64_t position)
-{
-    hki_task_prefetch(task_in_ring(ring, position),
-                      (unsigned)(ring->entries[position % HKI_RING_TASKS] & HKI_SHAPE_BITS));
-}
-
-/* The lines that running it is going to touch. */
-static unsigned shape_of(const hki_task *task)
-{
-    enum {
-        PER_LINE = HKI_CACHE_LINE / sizeof(hki_access),
-        STEP = HKI_SHAPE_PAYLOAD & -HKI_SHAPE_PAYLOAD
-    };
-    const hki_task_spec *spec = &task->spec;
-    unsigned count =
-        spec->access_count <= HKI_TASK_INLINE_ACCESSES ? (unsigned)spec->access_count : 0;
-    unsigned payload = task->payload_lines < 3 ? task->payload_lines : 3;
-    return (count + PER_LINE - 1) / PER_LINE | payload * STEP |
-           (hki_task_is_short(task) ? 0 : HKI_SHAPE_REGISTERED);
-}
-
 bool hki_ring_put_locked(hki_ring *ring, hki_task *task)
 {
     uint64_t put = atomic_load_explicit(&ring->put, memory_order_relaxed);
@@ -48,9 +22,7 @@ bool hki_ring_put_locked(hki_ring *ring, hki_task *task)
             return false;
     }
     hki_backlog_add(&ring->put_ns, hki_task_backlog_ns(task));
-    const unsigned shape = shape_of(task);
-    task->runtime->shape = shape;
-    ring->entries[put % HKI_RING_TASKS] = (uintptr_t)task | shape;
+    ring->entries[put % HKI_RING_TASKS] = task;
     hki_prefetch_write(&ring->entries[(put + 16) % HKI_RING_TASKS]);
     atomic_store(&ring->put, put + 1);
     return true;
@@ -171,8 +143,8 @@ static int take_locked(hki_ring *ring, taker *self)
     int64_t taken_ns = 0;
     while (next != end && !has_enough(self)) {
         for (; fetched != put && fetched - next <= FETCH_AHEAD; fetched++)
-            prefetch_in_ring(ring, fetched);
-        hki_task *task = task_in_ring(ring, next);
+            hki_task_prefetch(ring->entries[fetched % HKI_RING_TASKS]);
+        hki_task *task = ring->entries[next % HKI_RING_TASKS];
         const int64_t ns = hki_task_backlog_ns(task);
         if (!take_one(self, task, next + 1, ns))
             break;

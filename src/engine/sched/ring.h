@@ -22,7 +22,7 @@ struct hki_ring {
     uint64_t seen_taken;                            /* issue lock */
     _Alignas(HKI_CACHE_LINE) _Atomic(uint64_t) taken;
     _Atomic(int64_t) taken_ns;
-    uintptr_t entries[HKI_RING_TASKS]; /* tasks with their shape */
+    hki_task *entries[HKI_RING_TASKS];
 };
 
 /* NULL: no memory. */
