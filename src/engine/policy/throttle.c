@@ -118,13 +118,6 @@ hki_advice hki_throttle_advise(hki_runtime *runtime, hki_room *room)
         /* Shorter ones are run by one thread at a time, and chains are best left to one. */
         return ns > HKI_INSTANT_NS && hki_ring_is_parallel(runtime->ring) ? HKI_HELP : HKI_WAIT;
     }
-    /* What the ring has no room for is registered, and so is all that follows from it. */
-    if (is_short && runtime->throttle->run_ahead_calls > HKI_RING_TASKS &&
-        ahead + least > HKI_RING_TASKS) {
-        atomic_fetch_add_explicit(&runtime->throttle->worker_waits, 1, memory_order_relaxed);
-        room->calls = HKI_RING_TASKS / 2;
-        return HKI_WAIT;
-    }
     hki_throttle_set_soft(runtime, ahead < least ? least : ahead + least);
     return HKI_GO_ON;
 }
