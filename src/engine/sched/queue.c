@@ -186,8 +186,9 @@ static bool run_batch(hki_executor *executor, int from_ring, bool has_others)
     else if (executor->is_stalled)
         sched_yield(); /* whoever runs what is in the way may have lost its core, to this thread perhaps */
     else if (executor->instants > 0 && !has_others)
-        hki_batch_gather(from_ring);
+        hki_batch_gather(from_ring); /* each look takes a line of memory from the issuing thread */
     executor->is_stalled = false;
+    executor->instants = 0;
     return from_ring > 0;
 }
 

@@ -33,10 +33,6 @@ static int take(hki_executor *executor, hki_claim *claims)
         const int count = hki_queue_pop(queue, executor, INT64_MAX, claims, HKI_BATCH_TASKS);
         if (count)
             return count;
-        /* More of them come in a moment, and each look takes a line of memory from the issuing thread. */
-        if (executor->instants > 0)
-            hki_batch_gather(executor->instants);
-        executor->instants = 0;
     } while (hki_queue_has_work(queue));
     claims[0] = hki_steal_piece(queue);
     return claims[0].task != NULL;
