@@ -108,14 +108,22 @@ static void retire(hki_var *var, hki_gate *gate)
     var->retired_last = gate;
 }
 
+/* Gates that have just opened are in this core's cache: the task takes from those first. What is left over stays with its
+ * slot. */
+static void recycle(hki_task *task, hki_gate *gate)
+{
+    gate->next = task->reserve;
+    task->reserve = gate;
+    task->reserve_count++;
+}
+
 /* Two at most, since one at most is added at a time; the next one is fetched for the next time. */
-static void recycle_retired(hki_runtime *runtime, hki_var *var)
+static void recycle_retired(hki_task *task, hki_var *var)
 {
     for (int i = 0; i < 2 && var->retired && hki_gate_is_open(var->retired); i++) {
         hki_gate *gate = var->retired;
         var->retired = gate->next;
-        gate->next = runtime->free_gates;
-        runtime->free_gates = gate;
+        recycle(task, gate);
     }
     if (var->retired)
         __builtin_prefetch(var->retired);
@@ -142,12 +150,11 @@ static bool register_access(hki_task *task, const hki_access *access)
     if (hki_var_is_scored_locked(var, writes))
         return false;
     if (var->retired)
-        recycle_retired(runtime, var);
+        recycle_retired(task, var);
     for (hki_gate **link = &var->gates, *gate; (gate = *link);) {
         if (is_idle(gate)) {
             *link = gate->next;
-            gate->next = runtime->free_gates;
-            runtime->free_gates = gate;
+            recycle(task, gate);
             continue;
         }
         if (overlap(gate, access)) {
@@ -185,11 +192,9 @@ static bool register_access(hki_task *task, const hki_access *access)
         if (runtime->accelerated)
             hki_stage_join(join);
     } else {
-        /* Gates that have just opened are in this core's cache: those that came with the slot are for want of them. */
-        hki_gate **source = runtime->free_gates ? &runtime->free_gates : &task->reserve;
-        task->reserve_count -= source == &task->reserve;
-        join = *source;
-        *source = join->next;
+        join = task->reserve;
+        task->reserve = join->next;
+        task->reserve_count--;
         atomic_store_explicit(&join->waiters, NULL, memory_order_relaxed);
         atomic_store_explicit(&join->count, writes ? 1 : 2, memory_order_relaxed);
         if (runtime->accelerated)
@@ -213,12 +218,10 @@ bool hki_var_is_free_locked(hki_var *var, uint64_t begin, uint64_t end, bool wri
 
 bool hki_gates_are_open_locked(hki_var *var, uint64_t begin, uint64_t end, bool writes)
 {
-    hki_runtime *runtime = var->runtime;
     for (hki_gate **link = &var->gates, *gate; (gate = *link);) {
         if (is_idle(gate)) {
             *link = gate->next;
-            gate->next = runtime->free_gates;
-            runtime->free_gates = gate;
+            give_back(var->runtime, gate, gate);
             continue;
         }
         if ((writes || gate->is_write) && gate->begin < end && begin < gate->end)
@@ -269,26 +272,6 @@ static int merge_accesses(const hki_access *accesses, int count, hki_access *mer
     return kept;
 }
 
-/* For the next task in the slot, so that who issues it has to look for gates nowhere else. */
-static void refill_reserve(hki_task *task, int count)
-{
-    hki_runtime *runtime = task->runtime;
-    while (task->reserve_count < count) {
-        if (!runtime->free_gates &&
-            (!atomic_load_explicit(&runtime->returned_gates, memory_order_relaxed) ||
-             !(runtime->free_gates =
-                   atomic_exchange_explicit(&runtime->returned_gates, NULL, memory_order_acquire))))
-            return;
-        hki_gate *gate = runtime->free_gates;
-        runtime->free_gates = gate->next;
-        if (gate->next)
-            hki_prefetch_write(gate->next);
-        gate->next = task->reserve;
-        task->reserve = gate;
-        task->reserve_count++;
-    }
-}
-
 hki_registration hki_task_register(hki_task *task)
 {
     const hki_task_spec *spec = &task->spec;
@@ -316,8 +299,7 @@ hki_registration hki_task_register(hki_task *task)
     const uint32_t waits = task->registered_waits;
     task->registered_accesses = 0;
     task->registered_waits = 0;
-    /* What is left over stays with the slot, within reason; the rest goes where reserves come from, or there would be more
-     * gates with each task. */
+    /* Within reason: or there would be more gates with each task. */
     if (task->reserve_count > HKI_TASK_KEPT_GATES) {
         hki_gate *last = task->reserve;
         while (last->next)
@@ -326,7 +308,6 @@ hki_registration hki_task_register(hki_task *task)
         task->reserve = NULL;
         task->reserve_count = 0;
     }
-    refill_reserve(task, count < HKI_TASK_INLINE_ACCESSES ? count : HKI_TASK_INLINE_ACCESSES);
     if (waits == 0 || atomic_fetch_sub_explicit(&task->pending, HKI_ISSUING - waits,
                                                 memory_order_acq_rel) == HKI_ISSUING - waits)
         return HKI_REGISTERED_READY;

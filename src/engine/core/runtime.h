@@ -61,9 +61,6 @@ struct hki_runtime {
     void *blocks; /* memory of slots and gates */
     char *block_rest, *block_end;
 
-    /* The thread that keeps order, see hki_ring_acquire: */
-    _Alignas(HKI_CACHE_LINE) hki_gate *free_gates;
-
     _Alignas(HKI_CACHE_LINE) _Atomic(hki_task *) returned_tasks;
     _Atomic(hki_gate *) returned_gates;
 

@@ -38,9 +38,8 @@ enum {
     /* Runs while its worker has the ring: there is nothing to gain from a second one. Without: empty tasks handed over
      * take 1.5 times as long. */
     HKI_INSTANT_NS = 80,
-    HKI_INSTANTS = 64,      /* so many of those at a time, guard */
-    HKI_INSTANTS_NS = 2000, /* and for so long, guard */
-    HKI_BATCH_NS = 5000,    /* tasks that are taken at once, guard */
+    HKI_INSTANTS = 64,   /* so many of those at a time, guard */
+    HKI_BATCH_NS = 5000, /* tasks that are taken at once, guard */
     HKI_REGISTRATIONS =
         16, /* tasks that a worker registers while others wait for the ring, guard */
     HKI_MOST_DISTANCE =

@@ -68,7 +68,6 @@ typedef struct taker {
     hki_task *first_ready,
         **ready_end; /* for queues, in the order of calls, linked through queue_next */
     int registered;
-    int64_t instants_ns;
 } taker;
 
 static void push_ready(const taker *self)
@@ -100,8 +99,8 @@ static bool register_task(taker *self, hki_task *task)
     return true;
 }
 
-/* Whether the task at this position, whose backlog this is, is taken off; then it may be gone. */
-static bool take_one(taker *self, hki_task *task, uint64_t position, int64_t ns)
+/* Whether the task at this position is taken off; then it may be gone. */
+static bool take_one(taker *self, hki_task *task, uint64_t position)
 {
     hki_executor *executor = self->executor;
     if (self->taken && hki_task_home(task) == self->queue &&
@@ -114,7 +113,6 @@ static bool take_one(taker *self, hki_task *task, uint64_t position, int64_t ns)
     case HKI_SCORED_STALLED:
         return false;
     case HKI_SCORED_RUN:
-        self->instants_ns += ns;
         executor->instants++;
         return true;
     case HKI_SCORED_TAKEN:
@@ -129,7 +127,6 @@ static bool take_one(taker *self, hki_task *task, uint64_t position, int64_t ns)
 static bool has_enough(const taker *self)
 {
     return (self->executor && self->executor->batch_count && hki_batch_is_full(self->executor)) ||
-           self->instants_ns >= HKI_INSTANTS_NS ||
            (self->taken && self->registered >= HKI_REGISTRATIONS);
 }
 
@@ -146,7 +143,7 @@ static int take_locked(hki_ring *ring, taker *self)
             hki_task_prefetch(ring->entries[fetched % HKI_RING_TASKS]);
         hki_task *task = ring->entries[next % HKI_RING_TASKS];
         const int64_t ns = hki_task_backlog_ns(task);
-        if (!take_one(self, task, next + 1, ns))
+        if (!take_one(self, task, next + 1))
             break;
         next++;
         taken_ns += ns;
