@@ -128,8 +128,8 @@ static void test_parts(bool convolves, bool maximum)
  * they come in buckets then, if there is more than one. On one device the chain stays whole. */
 static int parts_without_sum(int cpu_devices)
 {
-    enum { LAYERS = 4 };
-    const int64_t features = 800; /* 2.6 MB a layer */
+    enum { LAYERS = 12 };
+    const int64_t features = 500; /* 1 MB a layer */
     CHECK(
         hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_cores = 2, .cpu_devices = cpu_devices})));
     int parts = 0;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SHARED_BYTES = 1 << 20 };
+
 bool hki_chain_is_dense(const hki_tensor *tensor)
 {
     int64_t step = 1;
@@ -128,6 +130,13 @@ static bool is_wide_sum(const finder *self, const hki_node *node, const hki_batc
     return made * hki_chain_piece_count(self->samples) > read;
 }
 
+/* All samples need it, and it lies still in a core's cache while blocks of them come and go. A larger one is read from memory
+ * again for each block, and is to be packed at each step that has changed it: a call of its own does with less. */
+static bool is_light(const hki_operand *operand)
+{
+    return operand->tensor.size * (int64_t)hki_dtype_bytes(operand->tensor.dtype) <= SHARED_BYTES;
+}
+
 /* Answers HKI_BATCH_NONE when the node is no part of the chain. */
 static hki_batch_kind ask_member(const finder *self, const hki_node *node)
 {
@@ -143,7 +152,8 @@ static hki_batch_kind ask_member(const finder *self, const hki_node *node)
         bool first = batch.first >> i & 1, last = batch.last >> i & 1;
         if (operand->slot < 0)
             continue;
-        if (first || last ? !carries_samples(self, operand, last) : !is_shared(self, operand))
+        if (first || last ? !carries_samples(self, operand, last)
+                          : !is_shared(self, operand) || !is_light(operand))
             kind = HKI_BATCH_NONE;
         joins = joins ||
                 ((first || last) && (self->state[operand->slot] & IS_VALUE ||

@@ -6,21 +6,21 @@
 
 #include <hocket/hocket.h>
 
-enum { CLASSES = 10, HIDDEN = 32, SIDE = 12, KERNELS = 6 };
+enum { CLASSES = 10, SIDE = 12, KERNELS = 6 };
 
 static hk_array *numbers(hk_dims shape)
 {
     return hk_multiply(hk_random_uniform(shape, HK_F32, hk_device_default()), 0.1);
 }
 
-/* The form of the only chain of scores from images, and of their gradients; -1: there is none, or another too. */
-static int form_of(int64_t samples, bool convolves, bool trains)
+/* The form of the last chain of scores from images, and of their gradients; -1: there is none. */
+static int form_of_hidden(int64_t samples, int64_t hidden, bool convolves, bool trains, int *chains)
 {
     HK_SCOPE;
     hk_array *images = numbers(hk_shape(samples, 1, SIDE, SIDE));
     const int64_t inputs = convolves ? KERNELS * (SIDE - 2) * (SIDE - 2) : SIDE * SIDE;
-    hk_array *weights[] = {numbers(hk_shape(KERNELS, 1, 3, 3)), numbers(hk_shape(HIDDEN, inputs)),
-                           numbers(hk_shape(CLASSES, HIDDEN))};
+    hk_array *weights[] = {numbers(hk_shape(KERNELS, 1, 3, 3)), numbers(hk_shape(hidden, inputs)),
+                           numbers(hk_shape(CLASSES, hidden))};
     hk_array *labels = hk_zeros(hk_shape(samples), HK_I64, hk_device_default());
     for (int i = 0; i < 3 && trains; i++)
         hk_attach_grad(weights[i], HK_GRAD_WRITE);
@@ -37,13 +37,16 @@ static int form_of(int64_t samples, bool convolves, bool trains)
         hk_backward(x);
     hk_graph *graph = hk_capture_end(NULL);
     CHECK(hk_ok(hk_graph_status(graph)));
-    int form = -1, chains = 0;
+    int form = -1;
+    *chains = 0;
     for (int i = 0; i < graph->node_count; i++) {
         if (graph->nodes[i].kind != HKI_NODE_CHAIN)
             continue;
         const hki_chain *chain = graph->nodes[i].chain;
         form = (int)chain->form;
-        chains++;
+        ++*chains;
+        for (int j = 0; j < chain->pack_count; j++)
+            CHECK(hki_chain_pack_bytes(chain, &chain->packs[j]) < 2 << 20);
         if (form !=
             HKI_CHAIN_OF_IMAGES) { /* so many samples each, that a busy core holds up few of them */
             const int64_t piece = form == HKI_CHAIN_OF_ROWS ? 64 : 32;
@@ -54,7 +57,28 @@ static int form_of(int64_t samples, bool convolves, bool trains)
     hk_replay(graph, bound, 2);
     CHECK(!hk_status_print(hk_wait_all(), stderr));
     hk_graph_release(graph);
+    return form;
+}
+
+static int form_of(int64_t samples, bool convolves, bool trains)
+{
+    int chains;
+    const int form = form_of_hidden(samples, 32, convolves, trains, &chains);
     return chains == 1 ? form : -1;
+}
+
+/* Weights that no cache holds. */
+static void test_wide_layers_stay_outside(void)
+{
+    int chains;
+    for (int64_t samples = 1; samples <= 64; samples += 63) {
+        CHECK_EQ_I64(form_of_hidden(samples, 4096, false, false, &chains), -1);
+        CHECK_EQ_I64(form_of_hidden(samples, 4096, true, false, &chains),
+                     samples == 1 ? HKI_CHAIN_OF_IMAGES : HKI_CHAIN_OF_LANES);
+        CHECK_EQ_I64(chains, 1);
+    }
+    form_of_hidden(64, 4096, true, true, &chains);
+    CHECK_EQ_I64(chains, 2); /* before them and behind */
 }
 
 int main(void)
@@ -67,6 +91,7 @@ int main(void)
     }
     CHECK_EQ_I64(form_of(1, true, false), HKI_CHAIN_OF_IMAGES);
     CHECK_EQ_I64(form_of(1, false, false), HKI_CHAIN_OF_IMAGES);
+    test_wide_layers_stay_outside();
     hk_runtime_deinit();
     return check_result();
 }
