@@ -52,11 +52,13 @@ static void note_task(hki_issuer *self, const hki_task_spec *spec)
 }
 
 /* It has waited for the one task that it had submitted time after time, and is going to wait for this one, too: then it had
- * better run it itself, in a cache that has seen the others. Only what takes no longer than waking a worker does; a program
- * that does not wait any more is held up by one such task. */
-static bool waits_for_each(const hki_issuer *self, const hki_task_spec *spec)
+ * better run it itself, in a cache that has seen the others. Only what takes no longer than waking a worker does, or, where
+ * a worker has no core beside the thread, ten times as long; a program that does not wait any more is held up by one such task. */
+static bool waits_for_each(const hki_issuer *self, const hki_task *task)
 {
-    return self->lone_waits >= HKI_SYNC_WAITS && spec->expected_ns <= HKI_SPIN_NS &&
+    const bool is_alone = task->runtime->scheduler->core_count == 1;
+    return self->lone_waits >= HKI_SYNC_WAITS && (is_alone || task->spec.piece_count == 1) &&
+           task->spec.expected_ns <= (is_alone ? HKI_HELP_NS : HKI_SPIN_NS) &&
            hki_this_thread.submitted_count == self->waited_count + 1;
 }
 
@@ -81,14 +83,16 @@ hki_place hki_place_slow(const hki_task *task, bool is_usual_environment)
     hki_issuer *issuer = &hki_this_issuer;
     const hki_task_spec *spec = &task->spec;
     hki_queue *queue = hki_task_queue(task);
-    if (queue->is_accelerator || spec->piece_count > 1 || spec->collective)
+    if (queue->is_accelerator || spec->collective)
         return place_for_worker(queue, task);
     const bool is_short = runtime->ring && hki_task_is_short(task);
     const hki_place here =
         hki_is_brief(task) && is_usual_environment ? HKI_PLACE_AT_ONCE : HKI_PLACE_HERE;
     note_task(issuer, spec);
-    if (!self->is_fixed && waits_for_each(issuer, spec))
+    if (!self->is_fixed && waits_for_each(issuer, task))
         return here;
+    if (spec->piece_count > 1)
+        return place_for_worker(queue, task);
     if (spec->expected_ns <= (is_short ? self->inline_short_ns : self->inline_ns))
         return here;
     /* A worker is of no use for a chain, and takes longer for it. */

@@ -20,7 +20,8 @@ static void nothing_run(hki_task *task, void *payload, int64_t piece)
 
 static const hki_task_class nothing = {.run = nothing_run};
 
-static void issue_on(hki_var *written, const hki_task_class *class, int64_t expected_ns)
+static void issue_pieces_on(hki_var *written, const hki_task_class *class, int64_t expected_ns,
+                            int64_t pieces)
 {
     hki_task *task = hki_task_begin(hki_runtime_default(), 0, 1, 0);
     hki_task_spec *spec = hki_task_get_spec(task);
@@ -28,8 +29,14 @@ static void issue_on(hki_var *written, const hki_task_class *class, int64_t expe
     spec->device = hk_device_default().handle;
     spec->operation = "test";
     spec->expected_ns = expected_ns;
+    spec->piece_count = pieces;
     spec->accesses[0] = (hki_access){written, 0, 1, HKI_WRITE};
     hki_task_submit(task);
+}
+
+static void issue_on(hki_var *written, const hki_task_class *class, int64_t expected_ns)
+{
+    issue_pieces_on(written, class, expected_ns, 1);
 }
 
 static void issue(const hki_task_class *class, int64_t expected_ns)
@@ -146,12 +153,14 @@ static bool wait_for(hki_var *target)
 
 /* A thread that waits for each call runs it; one that has stopped to wait is held up by one call, not by two, and one that
  * waits for several at a time, or looks at something else, by none. */
-static void test_waits_for_each(int64_t inline_ns, bool runs_here)
+static void test_waits_for_each(int cores, int64_t inline_ns, bool runs_here)
 {
     enum { WAITS = 20, CALLS = 10 };
+    const int64_t too_long = cores == 1 ? 600000 : 60000;
     hki_var other;
     program = pthread_self();
-    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_cores = 1, .inline_ns = inline_ns})));
+    CHECK(
+        hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_cores = cores, .inline_ns = inline_ns})));
     hki_var_init(&var, hki_runtime_default());
     hki_var_init(&other, hki_runtime_default());
     for (int i = 0; i < WAITS; i++) {
@@ -173,13 +182,22 @@ static void test_waits_for_each(int64_t inline_ns, bool runs_here)
         CHECK(wait_for(&var));
     }
     for (int i = 0; i < WAITS; i++) { /* too long */
-        issue(&where, 60000);
+        issue(&where, too_long);
         CHECK(wait_for(&var));
     }
     const uint64_t still = hk_runtime_get_internals().inline_calls;
-    issue(&where, 60000);
+    issue(&where, too_long);
     CHECK(wait_for(&var));
     CHECK(hk_runtime_get_internals().inline_calls == still);
+    for (int i = 0; i < WAITS;
+         i++) { /* pieces, which nobody else could run beside it on one core */
+        issue_pieces_on(&var, &where, 100000, 4);
+        CHECK(wait_for(&var));
+    }
+    const uint64_t after = hk_runtime_get_internals().inline_calls;
+    CHECK(cores == 1 && runs_here ? after > still : after == still);
+    issue_unwaited(2); /* what the thread does is not known of the next runtime */
+    CHECK(wait_for(&var));
     hki_var_deinit(&other);
     hki_var_deinit(&var);
     hk_runtime_deinit();
@@ -226,9 +244,11 @@ static void test_chain(void)
 int main(void)
 {
     test_chain();
-    test_waits_for_each(0, true);
-    test_waits_for_each(4000, false);
-    test_waits_for_each(-1, false);
+    for (int cores = 1; cores <= 2 && cores <= hki_cpu_cores((int[HKI_MAX_CORES]){0}); cores++) {
+        test_waits_for_each(cores, 0, true);
+        test_waits_for_each(cores, 4000, false);
+        test_waits_for_each(cores, -1, false);
+    }
     test_not_told();
     test_one_core();
     test_told(4000, 4000, true);

@@ -29,7 +29,9 @@ enum {
     HKI_SOFT_NS = 1000,
 
     /* ---- helping (wait/) ---- */
-    /* Who waits for one array runs what is ready for so long, which may be for others: ten times what waking a worker takes. */
+    /* Who waits for one array runs what is ready for so long, which may be for others: ten times what waking a worker takes.
+     * So long, too, a thread that waits for each task runs it itself on one core: calls of 10⁶ elements take 1.2 to 1.3 times the
+     * processor's time without (docs/measurements/mechanisms.md). */
     HKI_HELP_NS = 500000,
 
     /* ---- batches of workers (sched/) ---- */

@@ -72,7 +72,17 @@ hki_task *hki_task_complete(hki_executor *executor, hki_task *task)
 
 /* ---- running --------------------------------------------------------------------------------------------------------- */
 
-/* All pieces here, one after the other; a simulated device then takes its time. */
+/* All pieces here, one after the other. */
+static void run_pieces(hki_task *task, hki_run_point *point)
+{
+    for (int64_t piece = 0; piece < task->spec.piece_count; piece++) {
+        hki_task_run_piece(task, piece);
+        hki_tracing_piece(point, task, piece);
+    }
+    hki_task_run_join(task);
+}
+
+/* A simulated device then takes its time. */
 static void run_serially(hki_task *task, hki_run_point *point)
 {
     const hki_queue *queue = hki_task_queue(task);
@@ -83,11 +93,7 @@ static void run_serially(hki_task *task, hki_run_point *point)
         hki_outside_await(task);
         return;
     }
-    for (int64_t piece = 0; piece < task->spec.piece_count; piece++) {
-        hki_task_run_piece(task, piece);
-        hki_tracing_piece(point, task, piece);
-    }
-    hki_task_run_join(task);
+    run_pieces(task, point);
     if (queue->pace)
         queue->pace(task, ready_ns, hki_thread_ns() - host_ns);
 }
@@ -104,7 +110,8 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
 {
     hki_task *task = claim.task;
     hki_run_point point = hki_tracing_begin(task);
-    const bool has_pieces = task->spec.piece_count > 1;
+    /* On one core pieces would only be handed from hand to hand. */
+    const bool is_divided = task->spec.piece_count > 1 && task->runtime->scheduler->core_count > 1;
     const bool is_whole = claim.piece < 0;
     hki_task_prefetch_gates(task);
     if (is_whole && (!hki_task_start(task) || task->runtime->serial)) {
@@ -117,17 +124,20 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
         hki_outside_run(task);
         return NULL;
     }
-    if (is_whole && has_pieces)
+    if (is_whole && is_divided)
         publish_pieces(task);
-    const int64_t piece = is_whole ? 0 : claim.piece;
     hki_task_prefetch_waiters(task);
-    if (has_pieces)
+    if (is_divided) {
+        const int64_t piece = is_whole ? 0 : claim.piece;
         hki_steal_offer(task);
-    hki_task_run_piece(task, piece);
-    hki_tracing_piece(&point, task, piece);
-    if (has_pieces && atomic_fetch_sub_explicit(&task->pieces_left, 1, memory_order_acq_rel) != 1)
-        return NULL;
-    hki_task_run_join(task);
+        hki_task_run_piece(task, piece);
+        hki_tracing_piece(&point, task, piece);
+        if (atomic_fetch_sub_explicit(&task->pieces_left, 1, memory_order_acq_rel) != 1)
+            return NULL;
+        hki_task_run_join(task);
+    } else {
+        run_pieces(task, &point);
+    }
     hki_tracing_end(&point, task);
     return hki_task_complete(executor, task);
 }

@@ -156,8 +156,7 @@ hki_run_point hki_tracing_note_piece(hki_run_point point, const hki_task *task, 
         return point;
     point.record = note_run(&point, piece, 0);
     point.has_noted = true;
-    if (task->runtime->serial) /* the next piece follows here */
-        point.begin_ticks = hki_ticks();
+    point.begin_ticks = hki_ticks(); /* the next one may follow here */
     return point;
 }
 
