@@ -198,6 +198,7 @@ bool hki_devices_create(hki_runtime *runtime, const hki_runtime_config *config)
     runtime->scheduler = hki_zeroed_lines(sizeof *runtime->scheduler);
     if (!runtime->scheduler)
         return false;
+    runtime->scheduler->spin_ns = all > 1 ? HKI_SPIN_NS : 0;
     hki_launch_cores *rest = &runtime->scheduler->launch_cores;
     rest->count = all - cores;
     memcpy(rest->processors, processors + cores, (size_t)rest->count * sizeof *processors);

@@ -208,7 +208,7 @@ static bool may_launch(void *queue)
  * thread. */
 static bool wait_for_task(hki_queue *queue)
 {
-    const int64_t until = hki_clock_ns() + HKI_SPIN_NS;
+    const int64_t until = hki_clock_ns() + queue->runtime->scheduler->spin_ns;
     while (!may_launch(queue))
         if (hki_clock_ns() < until)
             hki_relax();

@@ -23,6 +23,8 @@ typedef struct hki_finished {
 
 struct hki_scheduler {
     int home_count, core_count; /* queues of CPU devices that have workers, and all their cores */
+    /* How long threads look for what others do before they sleep: not at all where those have no core to do it on. */
+    int64_t spin_ns;
     /* By a worker's slot, then by the queue's number: that worker alone writes them. One slot for each core of the CPU devices,
      * and one for lease.c. */
     int counter_count;

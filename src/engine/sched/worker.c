@@ -86,7 +86,7 @@ static bool try_begin(hki_queue *queue)
 
 static bool spin_for_work(hki_queue *queue)
 {
-    const int64_t until = hki_clock_ns() + HKI_SPIN_NS;
+    const int64_t until = hki_clock_ns() + queue->runtime->scheduler->spin_ns;
     bool found = false;
     atomic_fetch_add(&queue->park.spinners, 1);
     do

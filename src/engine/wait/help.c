@@ -40,8 +40,8 @@ static bool help(hki_runtime *runtime, int64_t most_ns)
 /* A thread that spins longer takes the core from a worker otherwise, and that worker's device behind all others. */
 static bool may_spin(hki_runtime *runtime, int64_t so_far_ns)
 {
-    if (so_far_ns < BUSY_SPIN_NS || so_far_ns >= HKI_SPIN_NS)
-        return so_far_ns < HKI_SPIN_NS;
+    if (so_far_ns < BUSY_SPIN_NS || so_far_ns >= runtime->scheduler->spin_ns)
+        return so_far_ns < runtime->scheduler->spin_ns;
     bool found = false;
     for (int i = 0; i < runtime->scheduler->home_count && !found; i++)
         found = atomic_load_explicit(&runtime->queues[i]->free_cores, memory_order_relaxed) > 0;

@@ -67,7 +67,7 @@ static bool await(look *moment, int64_t begin_ns, int64_t timeout_ns, hki_blocki
             return false;
         int64_t nap_ns = so_far / 4 < HKI_LOOK_AGAIN_NS ? so_far / 4 : HKI_LOOK_AGAIN_NS;
         nap_ns = nap_ns < timeout_ns - so_far ? nap_ns : timeout_ns - so_far;
-        if (so_far < HKI_SPIN_NS)
+        if (so_far < moment->what->var->runtime->scheduler->spin_ns)
             hki_relax();
         else
             hki_sleep_ns(nap_ns);
