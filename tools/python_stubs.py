@@ -181,6 +181,9 @@ def other_classes():
     return dtype + "\n" + device + "\n" + limits
 
 
+SPECIAL = "__init__", "__enter__", "__exit__", "__call__", "__deepcopy__"
+
+
 def class_of(cls, results=None):
     """A class that Python says: its methods and properties, inherited ones too. results: what methods return, else anything."""
     results = {"__init__": "None", "__exit__": "None"} | (results or {})
@@ -191,7 +194,7 @@ def class_of(cls, results=None):
             body.append("    def __call__(self, func: _Function) -> _Function: ...\n")
         elif isinstance(member, property):
             body.append(f"    @property\n    def {name}(self) -> Any: ...\n")
-        elif inspect.isfunction(member) and (not name.startswith("_") or name in ("__init__", "__enter__", "__exit__", "__call__")):
+        elif inspect.isfunction(member) and (not name.startswith("_") or name in SPECIAL):
             body.append(written(name, member, "    ", results.get(name, "Any")).replace("_ArrayLike", "Any"))
     return f'class {cls.__name__}:\n    """{first_line(cls)}"""\n' + "".join(body)
 

@@ -191,6 +191,12 @@ class function:
         if forward is not None:
             _functools.update_wrapper(self, forward)
 
+    def __deepcopy__(self, memo):
+        return self  # as functions are
+
+    def __reduce__(self):
+        return self.__qualname__  # by name, as functions are
+
     def gradient(self, backward):
         """Decorates the function that gives the gradient."""
         self._backward = backward

@@ -227,7 +227,14 @@ def __copy__(self):
 
 @_method
 def __deepcopy__(self, memo):
-    return _op["copy"](self)
+    key = "hocket.Array", self._identity()  # another Array of that handle is to become the same copy
+    if key not in memo:
+        if self._has_grad():
+            new = _op["copy"](self.detach()).attach_grad()
+        else:
+            new = _op["copy"](self)
+        memo[key] = new, self
+    return memo[key][0]
 
 
 def _unpickled(values, shape, dtype, device, wants_grad=False):

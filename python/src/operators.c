@@ -398,19 +398,62 @@ static bool fill(entry *self, const hk_operator *op)
     return true;
 }
 
-static PyObject *function_of(entry *self)
+static PyObject *function_by(PyObject *owner)
 {
-    py_entry *owner = PyObject_New(py_entry, entry_type);
     PyObject *module = PyUnicode_InternFromString("hocket");
-    PyObject *function = NULL;
-    if (owner && module) {
-        owner->entry = self;
-        function = PyCFunction_NewEx(&self->definition, (PyObject *)owner, module);
-    }
-    Py_XDECREF((PyObject *)owner);
+    PyObject *function =
+        module ? PyCFunction_NewEx(&((py_entry *)owner)->entry->definition, owner, module) : NULL;
     Py_XDECREF(module);
     return function;
 }
+
+static PyObject *function_of(entry *self)
+{
+    py_entry *owner = PyObject_New(py_entry, entry_type);
+    if (!owner)
+        return NULL;
+    owner->entry = self;
+    PyObject *function = function_by((PyObject *)owner);
+    Py_DECREF((PyObject *)owner);
+    return function;
+}
+
+/* ---- pickles: Python takes such a function as the attribute of that name of its owner ------------------------------- */
+
+static PyObject *entry_attribute(PyObject *self, PyObject *name)
+{
+    return PyUnicode_CompareWithASCIIString(name, ((py_entry *)self)->entry->facts.name) == 0
+               ? function_by(self)
+               : PyObject_GenericGetAttr(self, name);
+}
+
+static PyObject *entry_reduce(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    PyObject *core = PyImport_ImportModule("hocket._core");
+    PyObject *find = core ? PyObject_GetAttrString(core, "_operator") : NULL;
+    Py_XDECREF(core);
+    return find ? Py_BuildValue("N(s)", find, ((py_entry *)self)->entry->facts.name) : NULL;
+}
+
+/* _operator(name): the owner. */
+static PyObject *owner_of(PyObject *self, PyObject *name)
+{
+    (void)self;
+    PyObject *core = PyImport_ImportModule("hocket._core");
+    PyObject *all = core ? PyObject_GetAttrString(core, "operators") : NULL;
+    PyObject *function = all ? PyObject_GetItem(all, name) : NULL;
+    PyObject *owner = function ? PyObject_GetAttrString(function, "__self__") : NULL;
+    Py_XDECREF(core);
+    Py_XDECREF(all);
+    Py_XDECREF(function);
+    return owner;
+}
+
+PyMethodDef py_operators_functions[] = {
+    {"_operator", owner_of, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
 
 static void entry_free(PyObject *self)
 {
@@ -421,7 +464,14 @@ static void entry_free(PyObject *self)
 
 PyObject *py_operators_create(void)
 {
-    static PyType_Slot slots[] = {{Py_tp_dealloc, entry_free}, {0, NULL}};
+    static PyMethodDef methods[] = {
+        {"__reduce__", entry_reduce, METH_NOARGS, NULL},
+        {NULL, NULL, 0, NULL},
+    };
+    static PyType_Slot slots[] = {{Py_tp_dealloc, entry_free},
+                                  {Py_tp_getattro, entry_attribute},
+                                  {Py_tp_methods, methods},
+                                  {0, NULL}};
     static PyType_Spec spec = {.name = "hocket.Operator",
                                .basicsize = sizeof(py_entry),
                                .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
