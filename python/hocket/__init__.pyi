@@ -89,7 +89,7 @@ class Array:
     def backward(self, /, dy: Any = ..., keep: Any = ...) -> Array:
         """Computes the gradients of the sum of this array, or with dy of the sum of dy times it, for every attached array that it was computed from. keep: the tape stays, for a further pass over it. Does not wait."""
     def clip(self, /, min: Any = ..., max: Any = ...) -> Array:
-        """x between min and max, numbers or arrays; None: no bound."""
+        """x between min and max, numbers or arrays; None: no bound. A bound that is NaN gives NaN."""
     def conj(self) -> Array:
         """Complex conjugates; the array itself where it is real."""
     def copy(self) -> Array:
@@ -387,7 +387,7 @@ def capture(function: Any = ..., *, exact: Any = ...) -> Any:
 def ceil(x: _ArrayLike) -> Array:
     """Rounded up to a whole number; integers stay."""
 def clip(x: _ArrayLike, /, min: Any = ..., max: Any = ...) -> Array:
-    """x between min and max, numbers or arrays; None: no bound."""
+    """x between min and max, numbers or arrays; None: no bound. A bound that is NaN gives NaN."""
 def concat(arrays: Any, /, *, axis: _Axes = ...) -> Array:
     """Arrays one behind the other along an axis; with None flat."""
 def concatenate(arrays: Any, /, *, axis: _Axes = ...) -> Array:
@@ -467,7 +467,7 @@ def isdtype(dtype: _DTypeLike | None, kind: Any) -> _b.bool:
 def isfinite(x: _ArrayLike) -> Array:
     """Whether x is a finite number, as bool."""
 def isin(x1: _ArrayLike, x2: _ArrayLike, /, *, invert: _b.bool = ...) -> Array:
-    """Whether each element of x1 is one of x2."""
+    """Whether each element of x1 is one of x2. Of complex numbers it waits."""
 def isinf(x: _ArrayLike) -> Array:
     """Whether x is infinite, as bool."""
 def isnan(x: _ArrayLike) -> Array:

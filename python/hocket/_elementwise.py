@@ -65,9 +65,9 @@ def _bounds_nothing(x, number, is_low):
 
 
 def clip(x, /, min=None, max=None):
-    """x between min and max, numbers or arrays; None: no bound."""
+    """x between min and max, numbers or arrays; None: no bound. A bound that is NaN gives NaN."""
     low, high = _limit(x, min, "min"), _limit(x, max, "max")
-    numbers = all(bound is None or not isinstance(bound, Array) for bound in (low, high))
+    numbers = all(bound is None or not isinstance(bound, Array) and bound == bound for bound in (low, high))
     if numbers and rank(x.dtype) == 2 and x.dtype.name != "float64":
         return _op["clip"](x, float("-inf") if low is None else low, float("inf") if high is None else high)
     for bound, function, is_low in ((low, _op["maximum"], True), (high, _op["minimum"], False)):

@@ -310,11 +310,15 @@ __all__.append("unique")
 
 @_public
 def isin(x1, x2, /, *, invert=False):
-    """Whether each element of x1 is one of x2."""
+    """Whether each element of x1 is one of x2. Of complex numbers it waits."""
     x1 = _beside(x2, x1)
     x2 = _beside(x1, x2)
     dtype = result_type(x1, x2)
-    found = _op["isin"](_of_dtype(x1, dtype), _of_dtype(x2, dtype))
+    x1, x2 = _of_dtype(x1, dtype), _of_dtype(x2, dtype)
+    if rank(dtype) == 3:  # they have no order: of the places among all different ones
+        places = unique_inverse(_op["concat"]([_op["reshape"](x, (-1,)) for x in (x1, x2)], axis=0)).inverse_indices
+        x1, x2 = _op["reshape"](places[:x1.size], x1.shape), places[x1.size:]
+    found = _op["isin"](x1, x2)
     return _op["logical_not"](found) if invert else found
 
 

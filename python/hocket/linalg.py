@@ -1,4 +1,4 @@
-"""Linear algebra: the array API's extension, of real numbers; products, norms of vectors, `inv`, `solve`, `matrix_power`, `eig` and `eigvals` also of complex ones. Matrices lie along the last two axes; the others are batches."""
+"""Linear algebra of real and complex numbers: the array API's extension. Matrices lie along the last two axes; the others are batches."""
 
 import collections as _collections
 
@@ -15,7 +15,7 @@ SlogdetResult = _collections.namedtuple("SlogdetResult", "sign logabsdet")
 SVDResult = _collections.namedtuple("SVDResult", "U S Vh")
 
 def cholesky(x, /, *, upper=False):
-    """The lower triangular matrix l of x = l lᵀ, or the upper one."""
+    """The lower triangular matrix l of x = l lᵀ (of complex numbers l conj(l)ᵀ), or the upper one."""
     return _op["cholesky"](x, upper)
 
 
@@ -45,12 +45,12 @@ def eigvals(x, /):
 
 
 def eigh(x, /):
-    """Eigenvalues of symmetric matrices in rising order, and their vectors, the columns of a matrix."""
+    """Eigenvalues of symmetric or Hermitian matrices in rising order, and their vectors, the columns of a matrix."""
     return EighResult(*_op["eigh"](x))
 
 
 def eigvalsh(x, /):
-    """Eigenvalues of symmetric matrices in rising order."""
+    """Eigenvalues of symmetric or Hermitian matrices in rising order."""
     return _op["eigvalsh"](x)
 
 
