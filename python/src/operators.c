@@ -327,6 +327,50 @@ static PyObject *operator_function(PyObject *self, PyObject *const *args, Py_ssi
 
 /* ---- the functions ---------------------------------------------------------------------------------------------- */
 
+#include "examples.inc"
+
+/* "float32, float64": those of a set of bits. */
+static void write_dtypes(FILE *out, uint32_t set)
+{
+    const char *between = "";
+    for (int i = 0; i < HK_DTYPE_COUNT; i++)
+        if (set >> i & 1) {
+            fprintf(out, "%s%s", between, hk_dtype_name((hk_dtype)i));
+            between = ", ";
+        }
+}
+
+/* Shapes, dtypes, errors, gradients, as the table has them. */
+static void write_facts(FILE *out, const hk_operator_facts *facts)
+{
+    const bool broadcasts = facts->is_elementwise && facts->input_count > 1;
+    const uint32_t numbers = UINT32_C(1) << HK_I32 | UINT32_C(1) << HK_F32;
+    if (facts->is_elementwise)
+        fprintf(out, "\nShapes: any%s; the result has %s.", broadcasts ? " that broadcast" : "",
+                broadcasts ? "the one that they broadcast to" : "that of x");
+    if (facts->dtypes) {
+        fputs("\nDtypes: ", out);
+        write_dtypes(out, facts->dtypes);
+        fputs(facts->is_elementwise && (facts->dtypes & numbers) == UINT32_C(1) << HK_F32
+                  ? "; bool and integers count as float32."
+                  : ".",
+              out);
+    }
+    if (facts->dtypes || broadcasts)
+        fprintf(out, "\nErrors: %s%s%s.", facts->dtypes ? "UnsupportedError for other dtypes" : "",
+                facts->dtypes && broadcasts ? ", " : "",
+                broadcasts ? "ValueError for shapes that do not broadcast" : "");
+    if (!facts->has_gradient)
+        fputs("\nNo gradient.", out);
+}
+
+static void write_example(FILE *out, const char *name)
+{
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
+        if (strcmp(examples[i].name, name) == 0)
+            fprintf(out, "\n\n>>> %s\n%s", examples[i].call, examples[i].result);
+}
+
 /* "add(x, y)\n--\n\n..." : the first line is what inspect.signature reads. */
 static char *documentation(const entry *op)
 {
@@ -350,6 +394,8 @@ static char *documentation(const entry *op)
         fprintf(out, "\n%s: %s%s%s%s", op->params[i].name, op->params[i].doc,
                 op->params[i].is_required ? "" : " (default: ", op->params[i].default_text,
                 op->params[i].is_required ? "" : ")");
+    write_facts(out, &op->facts);
+    write_example(out, op->facts.name);
     fclose(out);
     return text;
 }
