@@ -69,7 +69,7 @@ RESULTS = {
     "tolist": "Any", "item": "Any", "numpy": "_np.ndarray", "__array__": "_np.ndarray", "is_ready": "_b.bool", "fill": "None",
     "__array_namespace__": "_ModuleType", "__dlpack__": "Any", "__dlpack_device__": "tuple[int, int]", "__iter__": "_Iterator[Array]",
     "__contains__": "_b.bool", "__complex__": "complex", "__format__": "str", "__repr__": "str", "__divmod__": "tuple[Array, Array]",
-    "__rdivmod__": "tuple[Array, Array]", "__reduce__": "Any", "__reversed__": "_Iterator[Array]", "__round__": "Any", "__trunc__": "int",
+    "__rdivmod__": "tuple[Array, Array]", "__reduce__": "Any", "__reversed__": "_Iterator[Array]", "__round__": "Any", "__trunc__": "int", "__bytes__": "bytes",
 }
 # What the slots of the extension's types are, which tell no signature.
 ARRAY_SLOTS = """
@@ -83,7 +83,7 @@ ARRAY_SLOTS = """
     def __hash__(self) -> int: ...
     if sys.version_info >= (3, 12):
         def __buffer__(self, flags: int, /) -> memoryview: ...
-    __array_ufunc__: None
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = ..., **options: Any) -> Any: ...
     def __pow__(self, other: _ArrayLike, mod: None = ..., /) -> Array: ...
     def __rpow__(self, other: _ArrayLike, mod: None = ..., /) -> Array: ...
     def __ipow__(self, other: _ArrayLike, /) -> Array: ...  # type: ignore[misc]

@@ -58,7 +58,6 @@ Array.mT = property(_manipulation.matrix_transpose, doc="the last two axes excha
 Array.itemsize = property(lambda self: self.dtype.itemsize, doc="bytes of an element")
 Array.real = property(_elementwise.real, doc="real parts; the array itself where it is real")
 Array.imag = property(_elementwise.imag, doc="imaginary parts; zeros of a real array")
-Array.__array_ufunc__ = None  # NumPy's operators leave mixed expressions to Array's
 
 
 @_method
@@ -218,6 +217,53 @@ def __divmod__(self, other):
 @_method
 def __rdivmod__(self, other):
     return other // self, other % self
+
+
+# ---- NumPy's ufuncs: np.exp(x), and values + x, whose left side is NumPy's
+
+_SIGNS = {  # those of a sign: the method of an Array on the left, and of one on the right alone
+    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "true_divide": "truediv", "floor_divide": "floordiv", "remainder": "mod",
+    "power": "pow", "matmul": "matmul", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor", "left_shift": "lshift",
+    "right_shift": "rshift", "divmod": "divmod",
+}
+_SIGNS = {name: (f"__{sign}__", f"__r{sign}__") for name, sign in _SIGNS.items()} | {
+    "equal": ("__eq__", "__eq__"), "not_equal": ("__ne__", "__ne__"), "less": ("__lt__", "__gt__"), "less_equal": ("__le__", "__ge__"),
+    "greater": ("__gt__", "__lt__"), "greater_equal": ("__ge__", "__le__"),
+}
+_OTHER_NAMES = {
+    "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2",
+    "arctanh": "atanh", "invert": "bitwise_invert", "rint": "round", "conjugate": "conj",
+}
+
+
+@_method
+def __array_ufunc__(self, ufunc, method, *inputs, out=None, **options):
+    """What has a name here is done here; the others are done by NumPy, on the values."""
+    name = ufunc.__name__
+    if out is not None and not all(isinstance(x, Array) for x in out):
+        raise TypeError(f"np.{name} of an Array writes into no memory of NumPy's: values = values + x is an Array, values += np.asarray(x) is NumPy's")
+    plain = method == "__call__" and not options and any(isinstance(x, Array) for x in inputs)
+    if plain and name in _SIGNS:
+        at = 0 if isinstance(inputs[0], Array) else 1
+        result = getattr(inputs[at], _SIGNS[name][at])(inputs[1 - at])
+    elif plain and _OTHER_NAMES.get(name, name) in _elementwise.__all__:
+        result = getattr(_elementwise, _OTHER_NAMES.get(name, name))(*inputs)
+    else:
+        import numpy
+        result = getattr(ufunc, method)(*(numpy.asarray(x) if isinstance(x, Array) else x for x in inputs), **options)
+    if out is None:
+        return result
+    for mine, each in zip(out, result if isinstance(result, tuple) else (result,)):
+        mine[...] = each
+    return out[0] if len(out) == 1 else out
+
+
+@_method
+def __bytes__(self):
+    """The elements in memory, in C order. Waits."""
+    values = bytearray(self.nbytes)
+    self._copy_to(values)
+    return bytes(values)
 
 
 @_method

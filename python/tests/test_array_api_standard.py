@@ -49,7 +49,7 @@ def promoted(a, b):
     return None
 
 
-@pytest.mark.parametrize("a, b", itertools.product(ALL, ALL))
+@pytest.mark.parametrize("a, b", [*itertools.product(ALL, ALL)])
 def test_promotion(a, b):
     wanted = promoted(a, b)
     x, y = (hk.asarray([1, 0], dtype=name) for name in (a, b))
@@ -116,7 +116,7 @@ def test_kinds_of_dtypes():
         hk.isdtype(hk.int8, "integers")
 
 
-@pytest.mark.parametrize("a, b", itertools.product(ALL, ALL))
+@pytest.mark.parametrize("a, b", [*itertools.product(ALL, ALL)])
 def test_can_cast(a, b):
     if promoted(a, b) is not None:
         assert hk.can_cast(dtype(a), dtype(b)) == (promoted(a, b) == b) == hk.can_cast(hk.zeros(1, dtype=a), dtype(b))
