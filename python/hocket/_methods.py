@@ -236,18 +236,36 @@ _OTHER_NAMES = {
 }
 
 
+_known = {}  # by ufunc: (methods of a sign or None, function or None)
+
+
+def _known_of(ufunc):
+    name = ufunc.__name__
+    name = _OTHER_NAMES.get(name, name)
+    signs = tuple(getattr(Array, method) for method in _SIGNS[name]) if name in _SIGNS else None
+    _known[ufunc] = found = signs, getattr(_elementwise, name) if name in _elementwise.__all__ else None
+    return found
+
+
 @_method
 def __array_ufunc__(self, ufunc, method, *inputs, out=None, **options):
     """What has a name here is done here; the others are done by NumPy, on the values."""
-    name = ufunc.__name__
+    if method == "__call__" and not options:
+        signs, function = _known.get(ufunc) or _known_of(ufunc)
+        if out is None and signs:
+            first, second = inputs
+            return signs[0](first, second) if isinstance(first, Array) else signs[1](second, first)
+        if out is None and function:
+            return function(*inputs)
+    return _by_values(ufunc, method, inputs, out, options)
+
+
+def _by_values(ufunc, method, inputs, out, options):
     if out is not None and not all(isinstance(x, Array) for x in out):
-        raise TypeError(f"np.{name} of an Array writes into no memory of NumPy's: values = values + x is an Array, values += np.asarray(x) is NumPy's")
-    plain = method == "__call__" and not options and any(isinstance(x, Array) for x in inputs)
-    if plain and name in _SIGNS:
-        at = 0 if isinstance(inputs[0], Array) else 1
-        result = getattr(inputs[at], _SIGNS[name][at])(inputs[1 - at])
-    elif plain and _OTHER_NAMES.get(name, name) in _elementwise.__all__:
-        result = getattr(_elementwise, _OTHER_NAMES.get(name, name))(*inputs)
+        raise TypeError(f"np.{ufunc.__name__} of an Array writes into no memory of NumPy's: values = values + x is an Array, "
+                        f"values += np.asarray(x) is NumPy's")
+    if out is not None and any(isinstance(x, Array) for x in inputs):
+        result = getattr(ufunc, method)(*inputs, **options)
     else:
         import numpy
         result = getattr(ufunc, method)(*(numpy.asarray(x) if isinstance(x, Array) else x for x in inputs), **options)
