@@ -44,6 +44,8 @@ def _several(value):
 def backward(losses, dy=None, *, keep=False):
     """Computes the gradients of the sum of all these arrays, on any devices, in one pass. Does not wait.
 
+    Gradients of gradients are by gradients(…, create_graph=True), grad, or value_and_grad within hk.record().
+
     losses: an Array or a sequence of them. dy: what to begin with in place of ones, one for each. keep: the tape stays, for a further
     pass over it.
     """
