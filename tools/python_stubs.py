@@ -69,7 +69,7 @@ RESULTS = {
     "tolist": "Any", "item": "Any", "numpy": "_np.ndarray", "__array__": "_np.ndarray", "is_ready": "_b.bool", "fill": "None",
     "__array_namespace__": "_ModuleType", "__dlpack__": "Any", "__dlpack_device__": "tuple[int, int]", "__iter__": "_Iterator[Array]",
     "__contains__": "_b.bool", "__complex__": "complex", "__format__": "str", "__repr__": "str", "__divmod__": "tuple[Array, Array]",
-    "__rdivmod__": "tuple[Array, Array]", "__reduce__": "Any", "__reversed__": "_Iterator[Array]", "__round__": "Any", "__trunc__": "int",
+    "__rdivmod__": "tuple[Array, Array]", "__reduce__": "Any", "__reversed__": "_Iterator[Array]", "__round__": "Any", "__trunc__": "int", "__bytes__": "bytes",
 }
 # What the slots of the extension's types are, which tell no signature.
 ARRAY_SLOTS = """
@@ -83,7 +83,7 @@ ARRAY_SLOTS = """
     def __hash__(self) -> int: ...
     if sys.version_info >= (3, 12):
         def __buffer__(self, flags: int, /) -> memoryview: ...
-    __array_ufunc__: None
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = ..., **options: Any) -> Any: ...
     def __pow__(self, other: _ArrayLike, mod: None = ..., /) -> Array: ...
     def __rpow__(self, other: _ArrayLike, mod: None = ..., /) -> Array: ...
     def __ipow__(self, other: _ArrayLike, /) -> Array: ...  # type: ignore[misc]
@@ -181,6 +181,9 @@ def other_classes():
     return dtype + "\n" + device + "\n" + limits
 
 
+SPECIAL = "__init__", "__enter__", "__exit__", "__call__", "__deepcopy__"
+
+
 def class_of(cls, results=None):
     """A class that Python says: its methods and properties, inherited ones too. results: what methods return, else anything."""
     results = {"__init__": "None", "__exit__": "None"} | (results or {})
@@ -191,7 +194,7 @@ def class_of(cls, results=None):
             body.append("    def __call__(self, func: _Function) -> _Function: ...\n")
         elif isinstance(member, property):
             body.append(f"    @property\n    def {name}(self) -> Any: ...\n")
-        elif inspect.isfunction(member) and (not name.startswith("_") or name in ("__init__", "__enter__", "__exit__", "__call__")):
+        elif inspect.isfunction(member) and (not name.startswith("_") or name in SPECIAL):
             body.append(written(name, member, "    ", results.get(name, "Any")).replace("_ArrayLike", "Any"))
     return f'class {cls.__name__}:\n    """{first_line(cls)}"""\n' + "".join(body)
 

@@ -1,8 +1,10 @@
 """Captured steps: the calls of a function are noted once, and then done again for a fraction of what issuing them costs."""
 
+import copy as _copy_module
 import enum as _enum
 import functools as _functools
 import inspect as _inspect
+import sys as _sys
 import threading as _threading
 import types as _types
 import warnings as _warnings
@@ -169,6 +171,14 @@ class _State(_threading.local):
 _state = _State()
 
 
+def _named(module, path):
+    """What a name such as "Net.step" means in a module; None where it means nothing."""
+    found = _sys.modules.get(module)
+    for name in path.split("."):
+        found = getattr(found, name, None)
+    return found
+
+
 class _Bound:
     """A captured method of an object, which it keeps; what was captured is kept as long as the object."""
 
@@ -180,6 +190,12 @@ class _Bound:
 
     def __getattr__(self, name):
         return getattr(self._captured, name)
+
+    def __deepcopy__(self, memo):
+        return getattr(_copy_module.deepcopy(self.__self__, memo), self._captured._function.__name__)
+
+    def __reduce__(self):
+        return getattr, (self.__self__, self._captured._function.__name__)
 
 
 class _Captured:
@@ -211,6 +227,21 @@ class _Captured:
 
             captured = self._of_objects[instance] = _Captured(_functools.wraps(function)(method), self._exact, instance)
         return _Bound(captured, instance)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        if not isinstance(self._function, (_types.MethodType, _Bound)):
+            return self  # as functions are
+        return _Captured(_copy_module.deepcopy(self._function, memo), self._exact)
+
+    def __reduce__(self):
+        """By name, as functions are; what has no name of its own is captured anew."""
+        name = getattr(self, "__qualname__", "")
+        if _named(self.__module__, name) is self:
+            return name
+        return _Captured, (self._function, self._exact)
 
     def _say(self, why):
         if why not in self._said:

@@ -71,6 +71,10 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
 
     An Array as asked comes back as it is. Of other objects' memory the elements are copied; with copy=False they are shared, and
     calls on them wait: see python/README.md. A device is a CPU device then.
+
+    >>> hk.asarray([[1, 2], [3, 4]], dtype=hk.float32)
+    array([[1., 2.],
+           [3., 4.]], device='cpu:0')
     """
     if copy is False:
         return _shared(obj, dtype, device)
@@ -91,6 +95,9 @@ def from_dlpack(x, /, *, device=None, copy=None):
     """An array over the memory of x, which has __dlpack__. With copy=True over memory of its own.
 
     Calls on memory that is shared wait until they are done. Memory for reading gives an array that nothing can write into.
+
+    >>> hk.from_dlpack(hk.arange(3))
+    array([0, 1, 2], dtype=int64, device='cpu:0')
     """
     if isinstance(x, Array):
         given = x
@@ -117,25 +124,42 @@ def _capsule_of(x):
 
 @_public
 def empty(shape, *, dtype=None, device=None):
-    """As zeros: no memory is read that was never written."""
+    """As zeros: no memory is read that was never written.
+
+    >>> hk.empty((2, 3)).shape
+    (2, 3)
+    """
     return zeros(shape, dtype=dtype, device=device)
 
 
 @_public
 def ones(shape, *, dtype=None, device=None):
-    """An array of ones; float32 unless dtype says otherwise."""
+    """An array of ones; float32 unless dtype says otherwise.
+
+    >>> hk.ones((2, 2))
+    array([[1., 1.],
+           [1., 1.]], device='cpu:0')
+    """
     return _op["ones"](shape, dtype or _core.float32, device=device)
 
 
 @_public
 def zeros(shape, *, dtype=None, device=None):
-    """An array of zeros; float32 unless dtype says otherwise."""
+    """An array of zeros; float32 unless dtype says otherwise.
+
+    >>> hk.zeros(3, dtype=hk.int32)
+    array([0, 0, 0], dtype=int32, device='cpu:0')
+    """
     return _op["zeros"](shape, dtype or _core.float32, device=device)
 
 
 @_public
 def full(shape, fill_value, *, dtype=None, device=None):
-    """An array of one number; its dtype is the number's (bool, int64, float32, complex64) unless dtype says otherwise."""
+    """An array of one number; its dtype is the number's (bool, int64, float32, complex64) unless dtype says otherwise.
+
+    >>> hk.full((2,), 7)
+    array([7, 7], dtype=int64, device='cpu:0')
+    """
     if isinstance(fill_value, (Array, complex)) or (isinstance(fill_value, int) and abs(fill_value) > 2**53):
         return _copied(_core._broadcast_to(asarray(fill_value, dtype=dtype, device=device), shape))
     return _op["full"](shape, fill_value, dtype or result_type(_plain(fill_value)), device=device)
@@ -151,31 +175,51 @@ def _as(function, x, dtype, device, *more):
 
 @_public
 def empty_like(x, /, *, dtype=None, device=None):
-    """As empty, of x's shape, and of its dtype and device unless others are given."""
+    """As empty, of x's shape, and of its dtype and device unless others are given.
+
+    >>> hk.empty_like(hk.ones((2, 3))).shape
+    (2, 3)
+    """
     return _as(zeros, x, dtype, device)
 
 
 @_public
 def ones_like(x, /, *, dtype=None, device=None):
-    """As ones, of x's shape, and of its dtype and device unless others are given."""
+    """As ones, of x's shape, and of its dtype and device unless others are given.
+
+    >>> hk.ones_like(hk.asarray([3, 4]))
+    array([1, 1], dtype=int64, device='cpu:0')
+    """
     return _as(ones, x, dtype, device)
 
 
 @_public
 def zeros_like(x, /, *, dtype=None, device=None):
-    """As zeros, of x's shape, and of its dtype and device unless others are given."""
+    """As zeros, of x's shape, and of its dtype and device unless others are given.
+
+    >>> hk.zeros_like(hk.asarray([3, 4]))
+    array([0, 0], dtype=int64, device='cpu:0')
+    """
     return _as(zeros, x, dtype, device)
 
 
 @_public
 def full_like(x, /, fill_value, *, dtype=None, device=None):
-    """As full, of x's shape, and of its dtype and device unless others are given."""
+    """As full, of x's shape, and of its dtype and device unless others are given.
+
+    >>> hk.full_like(hk.asarray([3.0, 4.0]), 2)
+    array([2., 2.], device='cpu:0')
+    """
     return _as(full, x, dtype, device, fill_value)
 
 
 @_public
 def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
-    """start, start + step, … up to stop, which is not included: int64 of ints, else float32."""
+    """start, start + step, … up to stop, which is not included: int64 of ints, else float32.
+
+    >>> hk.arange(2, 8, 2)
+    array([2, 4, 6], dtype=int64, device='cpu:0')
+    """
     if stop is None:
         start, stop = 0, start
     start, stop, step = _plain(start), _plain(stop), _plain(step)
@@ -190,7 +234,11 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
 
 @_public
 def linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True):
-    """num numbers from start to stop at even distances; float32, or complex64 of complex ones, unless dtype says otherwise."""
+    """num numbers from start to stop at even distances; float32, or complex64 of complex ones, unless dtype says otherwise.
+
+    >>> hk.linspace(0, 1, 5)
+    array([0.,   0.25, 0.5,  0.75, 1.  ], device='cpu:0')
+    """
     if isinstance(start, complex) or isinstance(stop, complex):
         wanted = _core._dtype(dtype or _core.complex64)
         parts = [linspace(*ends, num, dtype=_core.float64, device=device, endpoint=endpoint)
@@ -203,25 +251,44 @@ def linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True):
 
 @_public
 def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
-    """A matrix of ones on diagonal k, and of zeros elsewhere."""
+    """A matrix of ones on diagonal k, and of zeros elsewhere.
+
+    >>> hk.eye(2, 3, k=1)
+    array([[0., 1., 0.],
+           [0., 0., 1.]], device='cpu:0')
+    """
     return _op["eye"](n_rows, n_rows if n_cols is None else n_cols, k, dtype or _core.float32, device=device)
 
 
 @_public
 def tril(x, /, *, k=0):
-    """x with zeros above diagonal k of the last two axes."""
+    """x with zeros above diagonal k of the last two axes.
+
+    >>> hk.tril(hk.ones((2, 3)))
+    array([[1., 0., 0.],
+           [1., 1., 0.]], device='cpu:0')
+    """
     return _op["tril"](x, k)
 
 
 @_public
 def triu(x, /, *, k=0):
-    """x with zeros below diagonal k of the last two axes."""
+    """x with zeros below diagonal k of the last two axes.
+
+    >>> hk.triu(hk.ones((2, 3)))
+    array([[1., 1., 1.],
+           [0., 1., 1.]], device='cpu:0')
+    """
     return _op["triu"](x, k)
 
 
 @_public
 def meshgrid(*arrays, indexing="xy"):
-    """Grids of coordinates: a tuple of views of one shape, read only."""
+    """Grids of coordinates: a tuple of views of one shape, read only.
+
+    >>> [x.shape for x in hk.meshgrid(hk.arange(3), hk.arange(2))]
+    [(2, 3), (2, 3)]
+    """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"indexing is {indexing!r}, but may be 'xy' or 'ij'")
     order = list(range(len(arrays)))

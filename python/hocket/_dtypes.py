@@ -35,7 +35,11 @@ def dtype_of(given):
 
 
 def isdtype(dtype, kind):
-    """Whether dtype is of a kind, such as "integral", or is a dtype; of a tuple, whether one of them holds."""
+    """Whether dtype is of a kind, such as "integral", or is a dtype; of a tuple, whether one of them holds.
+
+    >>> hk.isdtype(hk.int8, "integral")
+    True
+    """
     dtype = _core._dtype(dtype)
     if isinstance(kind, tuple):
         return _b.any(isdtype(dtype, each) for each in kind)
@@ -60,6 +64,9 @@ def result_type(*arrays_and_dtypes):
     """The dtype that these give together. Python's numbers take that of the others, if it is of a kind to hold them.
 
     Of different kinds the higher one counts: bool, integers, floats, complex numbers.
+
+    >>> hk.result_type(hk.int8, hk.uint8)
+    hocket.int16
     """
     numbers = [each for each in arrays_and_dtypes if type(each) in _PYTHON]
     dtypes = [dtype_of(each) for each in arrays_and_dtypes if type(each) not in _PYTHON]
@@ -78,7 +85,11 @@ def result_type(*arrays_and_dtypes):
 
 
 def can_cast(from_, to, /):
-    """Whether every value of from_, an array or a dtype, has a place in the dtype to."""
+    """Whether every value of from_, an array or a dtype, has a place in the dtype to.
+
+    >>> hk.can_cast(hk.int8, hk.int16), hk.can_cast(hk.float32, hk.int64)
+    (True, False)
+    """
     a, b = dtype_of(from_), _core._dtype(to)
     if rank(a) == rank(b) or rank(a) == 2 and rank(b) == 3:
         return _core._promote(a, b) == b
@@ -94,6 +105,9 @@ def astype(x, dtype, /, *, copy=True, device=None):
     """x as another dtype. Floats are rounded towards 0 for integers; a value that the dtype does not have fails the result.
 
     Complex numbers become complex ones or bool alone: real() and imag() give their parts.
+
+    >>> hk.astype(hk.asarray([1.7, -1.7]), hk.int32)
+    array([ 1, -1], dtype=int32, device='cpu:0')
     """
     dtype = _core._dtype(dtype)
     if device is not None:

@@ -23,12 +23,20 @@ __all__ = list(_SAME) + ["clip", "divide", "matmul", "positive", "pow", "power"]
 
 
 def divide(x1, x2, /):
-    """x1 / x2; of integers as float32."""
+    """x1 / x2; of integers as float32.
+
+    >>> hk.divide(hk.asarray([1, 3]), 2)
+    array([0.5, 1.5], device='cpu:0')
+    """
     return _operator.truediv(_first(x1, x2), x2)
 
 
 def pow(x1, x2, /):
-    """x1 to the power of x2."""
+    """x1 to the power of x2.
+
+    >>> hk.pow(hk.asarray([2.0, 3.0]), 2)
+    array([4., 9.], device='cpu:0')
+    """
     return _operator.pow(_first(x1, x2), x2)
 
 
@@ -36,7 +44,11 @@ power = pow
 
 
 def matmul(x1, x2, /):
-    """Matrix product over the last two axes; the others are batches, which broadcast."""
+    """Matrix product over the last two axes; the others are batches, which broadcast.
+
+    >>> hk.matmul(hk.asarray([[1, 2], [3, 4]]), hk.asarray([1, 1]))
+    array([3, 7], dtype=int64, device='cpu:0')
+    """
     return _operator.matmul(_first(x1, x2), x2)
 
 
@@ -45,7 +57,11 @@ def _first(x1, x2):
 
 
 def positive(x, /):
-    """x itself."""
+    """x itself.
+
+    >>> hk.positive(hk.asarray([1, -2]))
+    array([ 1, -2], dtype=int64, device='cpu:0')
+    """
     return +x
 
 
@@ -65,9 +81,13 @@ def _bounds_nothing(x, number, is_low):
 
 
 def clip(x, /, min=None, max=None):
-    """x between min and max, numbers or arrays; None: no bound."""
+    """x between min and max, numbers or arrays; None: no bound. A bound that is NaN gives NaN.
+
+    >>> hk.clip(hk.asarray([-3, 0, 9]), 0, 5)
+    array([0, 0, 5], dtype=int64, device='cpu:0')
+    """
     low, high = _limit(x, min, "min"), _limit(x, max, "max")
-    numbers = all(bound is None or not isinstance(bound, Array) for bound in (low, high))
+    numbers = all(bound is None or not isinstance(bound, Array) and bound == bound for bound in (low, high))
     if numbers and rank(x.dtype) == 2 and x.dtype.name != "float64":
         return _op["clip"](x, float("-inf") if low is None else low, float("inf") if high is None else high)
     for bound, function, is_low in ((low, _op["maximum"], True), (high, _op["minimum"], False)):

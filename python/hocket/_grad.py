@@ -44,6 +44,8 @@ def _several(value):
 def backward(losses, dy=None, *, keep=False):
     """Computes the gradients of the sum of all these arrays, on any devices, in one pass. Does not wait.
 
+    Gradients of gradients are by gradients(…, create_graph=True), grad, or value_and_grad within hk.record().
+
     losses: an Array or a sequence of them. dy: what to begin with in place of ones, one for each. keep: the tape stays, for a further
     pass over it.
     """
@@ -108,6 +110,9 @@ def value_and_grad(function, argnums=0):
     The gradient is that of the sum of the result, which is an Array, or a tuple whose first entry is one. argnums: which argument, or a
     tuple of several; each an Array, or lists, tuples and dicts of Arrays, of whose shape the gradient is then. Within hk.record(), or
     within a function that is differentiated itself, the gradient is recorded, too.
+
+    >>> [x.tolist() for x in hk.value_and_grad(lambda x: (x ** 2).sum())(hk.asarray([1.0, 3.0]))]
+    [10.0, [2.0, 6.0]]
     """
     several = not isinstance(argnums, int)
 
@@ -137,7 +142,11 @@ def value_and_grad(function, argnums=0):
 
 
 def grad(function, argnums=0):
-    """A function that gives the gradient of function by an argument: see value_and_grad."""
+    """A function that gives the gradient of function by an argument: see value_and_grad.
+
+    >>> hk.grad(lambda x: (x ** 2).sum())(hk.asarray([1.0, 3.0]))
+    array([2., 6.], device='cpu:0')
+    """
     both = value_and_grad(function, argnums)
 
     def differentiated(*args, **options):
@@ -150,6 +159,9 @@ def jvp(function, args, tangents):
     """(the result of function, how it changes to first order where its arguments move along the tangents): Jacobian-vector products.
 
     args: a sequence of Arrays, tangents: as many of their shapes. The result is an Array, or a tuple of Arrays.
+
+    >>> [x.tolist() for x in hk.jvp(lambda x: x ** 2, [hk.asarray([1.0, 3.0])], [hk.asarray([1.0, 1.0])])]
+    [[1.0, 9.0], [2.0, 6.0]]
     """
     leaves = [_leaf(_as_array(x)) for x in args]
     with record():
@@ -190,6 +202,12 @@ class function:
         self._forward = forward
         if forward is not None:
             _functools.update_wrapper(self, forward)
+
+    def __deepcopy__(self, memo):
+        return self  # as functions are
+
+    def __reduce__(self):
+        return self.__qualname__  # by name, as functions are
 
     def gradient(self, backward):
         """Decorates the function that gives the gradient."""

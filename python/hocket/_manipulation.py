@@ -51,7 +51,11 @@ def _promoted(arrays):
 
 @_public
 def broadcast_shapes(*shapes):
-    """The shape that arrays of these shapes have together."""
+    """The shape that arrays of these shapes have together.
+
+    >>> hk.broadcast_shapes((3, 1), (4,))
+    (3, 4)
+    """
     result = []
     for shape in shapes:
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
@@ -66,20 +70,33 @@ def broadcast_shapes(*shapes):
 
 @_public
 def broadcast_to(x, /, shape):
-    """x stretched to the shape: a view, read only."""
+    """x stretched to the shape: a view, read only.
+
+    >>> hk.broadcast_to(hk.asarray([1, 2]), (2, 2))
+    array([[1, 2],
+           [1, 2]], dtype=int64, device='cpu:0')
+    """
     return _core._broadcast_to(x, shape)
 
 
 @_public
 def broadcast_arrays(*arrays):
-    """Views of one shape, to which all are stretched."""
+    """Views of one shape, to which all are stretched.
+
+    >>> [x.shape for x in hk.broadcast_arrays(hk.ones((2, 1)), hk.ones(3))]
+    [(2, 3), (2, 3)]
+    """
     shape = broadcast_shapes(*(x.shape for x in arrays))
     return tuple(_core._broadcast_to(x, shape) for x in arrays)
 
 
 @_public
 def concat(arrays, /, *, axis=0):
-    """Arrays one behind the other along an axis; with None flat."""
+    """Arrays one behind the other along an axis; with None flat.
+
+    >>> hk.concat([hk.asarray([1, 2]), hk.asarray([3])])
+    array([1, 2, 3], dtype=int64, device='cpu:0')
+    """
     arrays = _promoted(arrays)
     if axis is None:
         arrays, axis = [_flat(x) for x in arrays], 0
@@ -92,20 +109,33 @@ __all__.append("concatenate")
 
 @_public
 def stack(arrays, /, *, axis=0):
-    """Arrays of one shape beside each other, along a new axis."""
+    """Arrays of one shape beside each other, along a new axis.
+
+    >>> hk.stack([hk.asarray([1, 2]), hk.asarray([3, 4])], axis=1)
+    array([[1, 3],
+           [2, 4]], dtype=int64, device='cpu:0')
+    """
     return _op["stack"](_promoted(arrays), axis)
 
 
 @_public
 def unstack(x, /, *, axis=0):
-    """The entries of an axis, as a tuple of views."""
+    """The entries of an axis, as a tuple of views.
+
+    >>> [x.tolist() for x in hk.unstack(hk.asarray([[1, 2], [3, 4]]))]
+    [[1, 2], [3, 4]]
+    """
     moved = moveaxis(x, axis, 0)
     return tuple(moved[i] for i in range(moved.shape[0]))
 
 
 @_public
 def split(x, indices_or_sections, axis=0):
-    """Views of parts along an axis: so many of one size, or cut in front of these indices."""
+    """Views of parts along an axis: so many of one size, or cut in front of these indices.
+
+    >>> [x.tolist() for x in hk.split(hk.arange(6), 3)]
+    [[0, 1], [2, 3], [4, 5]]
+    """
     (axis,) = axes_of(axis, x.ndim)
     size = x.shape[axis]
     if isinstance(indices_or_sections, int):
@@ -121,7 +151,11 @@ def split(x, indices_or_sections, axis=0):
 
 @_public
 def expand_dims(x, /, axis=0):
-    """x with axes of size 1, at these places in the result."""
+    """x with axes of size 1, at these places in the result.
+
+    >>> hk.expand_dims(hk.asarray([1, 2]), axis=0)
+    array([[1, 2]], dtype=int64, device='cpu:0')
+    """
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     for each in sorted(axes_of(tuple(axes), x.ndim + len(axes))):
         x = _op["expand_dims"](x, each)
@@ -130,7 +164,11 @@ def expand_dims(x, /, axis=0):
 
 @_public
 def squeeze(x, /, axis=None):
-    """x without these axes, of size 1; without any given, all of size 1."""
+    """x without these axes, of size 1; without any given, all of size 1.
+
+    >>> hk.squeeze(hk.ones((1, 2)), axis=0)
+    array([1., 1.], device='cpu:0')
+    """
     axes = [i for i, size in enumerate(x.shape) if size == 1] if axis is None else axes_of(axis, x.ndim)
     for each in axes:
         if x.shape[each] != 1:
@@ -142,7 +180,11 @@ def squeeze(x, /, axis=None):
 
 @_public
 def flip(x, /, *, axis=None):
-    """x with the order along these axes, or all, reversed: a view."""
+    """x with the order along these axes, or all, reversed: a view.
+
+    >>> hk.flip(hk.asarray([1, 2, 3]))
+    array([3, 2, 1], dtype=int64, device='cpu:0')
+    """
     for each in range(x.ndim) if axis is None else axes_of(axis, x.ndim):
         x = _op["flip"](x, each)
     return +x
@@ -150,19 +192,33 @@ def flip(x, /, *, axis=None):
 
 @_public
 def permute_dims(x, /, axes):
-    """x with its axes in this order: a view."""
+    """x with its axes in this order: a view.
+
+    >>> hk.permute_dims(hk.ones((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
     return _op["permute_dims"](x, axes)
 
 
 @_public
 def transpose(x, /, axes=None):
-    """x with its axes in reverse, or in the order given: a view."""
+    """x with its axes in reverse, or in the order given: a view.
+
+    >>> hk.transpose(hk.asarray([[1, 2], [3, 4]]))
+    array([[1, 3],
+           [2, 4]], dtype=int64, device='cpu:0')
+    """
     return _core._transpose(x) if axes is None else permute_dims(x, axes)
 
 
 @_public
 def matrix_transpose(x, /):
-    """x with its last two axes exchanged: a view."""
+    """x with its last two axes exchanged: a view.
+
+    >>> hk.matrix_transpose(hk.asarray([[1, 2], [3, 4]]))
+    array([[1, 3],
+           [2, 4]], dtype=int64, device='cpu:0')
+    """
     if x.ndim < 2:
         raise ValueError(f"matrix_transpose() needs two axes; x has {x.ndim}")
     return _op["swapaxes"](x, -1, -2)
@@ -170,13 +226,21 @@ def matrix_transpose(x, /):
 
 @_public
 def swapaxes(x, axis1, axis2, /):
-    """x with two axes exchanged: a view."""
+    """x with two axes exchanged: a view.
+
+    >>> hk.swapaxes(hk.ones((2, 3, 4)), 0, 2).shape
+    (4, 3, 2)
+    """
     return _op["swapaxes"](x, axis1, axis2)
 
 
 @_public
 def moveaxis(x, source, destination, /):
-    """x with these axes at those places: a view."""
+    """x with these axes at those places: a view.
+
+    >>> hk.moveaxis(hk.ones((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
     sources, places = axes_of(source, x.ndim, "source"), axes_of(destination, x.ndim, "destination")
     if len(sources) != len(places):
         raise ValueError("source and destination name different numbers of axes")
@@ -188,7 +252,12 @@ def moveaxis(x, source, destination, /):
 
 @_public
 def reshape(x, /, shape, *, copy=None):
-    """The elements in C order under another shape, of which one size may be -1: a view where that can be."""
+    """The elements in C order under another shape, of which one size may be -1: a view where that can be.
+
+    >>> hk.reshape(hk.arange(6), (2, -1))
+    array([[0, 1, 2],
+           [3, 4, 5]], dtype=int64, device='cpu:0')
+    """
     y = _op["reshape"](x, shape)
     if copy is False and not _core._facts(x)[2] and x.size:
         raise ValueError("copy=False: the array is not contiguous, so that another shape needs a copy")
@@ -197,13 +266,21 @@ def reshape(x, /, shape, *, copy=None):
 
 @_public
 def ravel(x, /):
-    """The elements in C order along one axis."""
+    """The elements in C order along one axis.
+
+    >>> hk.ravel(hk.asarray([[1, 2], [3, 4]]))
+    array([1, 2, 3, 4], dtype=int64, device='cpu:0')
+    """
     return _flat(x)
 
 
 @_public
 def roll(x, /, shift, *, axis=None):
-    """x shifted along axes, or flat: what falls off the end comes in at the front."""
+    """x shifted along axes, or flat: what falls off the end comes in at the front.
+
+    >>> hk.roll(hk.asarray([1, 2, 3]), 1)
+    array([3, 1, 2], dtype=int64, device='cpu:0')
+    """
     if axis is None:
         shift = sum(shift) if isinstance(shift, (tuple, list)) else shift
         return _op["reshape"](_op["roll"](_flat(x), shift, 0), x.shape) if x.size else +x
@@ -218,7 +295,11 @@ def roll(x, /, shift, *, axis=None):
 
 @_public
 def repeat(x, repeats, /, *, axis=None):
-    """Each entry of an axis several times in a row: as often for all, or as an array of integers says."""
+    """Each entry of an axis several times in a row: as often for all, or as an array of integers says.
+
+    >>> hk.repeat(hk.asarray([1, 2]), 2)
+    array([1, 1, 2, 2], dtype=int64, device='cpu:0')
+    """
     if axis is None:
         x, axis = _flat(x), 0
     if isinstance(repeats, int):
@@ -236,7 +317,11 @@ def repeat(x, repeats, /, *, axis=None):
 
 @_public
 def tile(x, repetitions, /):
-    """x so many times along each axis."""
+    """x so many times along each axis.
+
+    >>> hk.tile(hk.asarray([1, 2]), 2)
+    array([1, 2, 1, 2], dtype=int64, device='cpu:0')
+    """
     repetitions = (repetitions,) if isinstance(repetitions, int) else tuple(repetitions)
     missing = len(repetitions) - x.ndim
     if missing > 0:
@@ -249,7 +334,11 @@ def tile(x, repetitions, /):
 
 @_public
 def tensordot(x1, x2, /, *, axes=2):
-    """Sums of products over pairs of axes: the last and the first so many, or those that two lists name."""
+    """Sums of products over pairs of axes: the last and the first so many, or those that two lists name.
+
+    >>> hk.tensordot(hk.ones((2, 3)), hk.ones((3, 4)), axes=1).shape
+    (2, 4)
+    """
     x1, x2 = _promoted((x1, x2))
     if isinstance(axes, int):
         count = axes
@@ -268,7 +357,11 @@ def tensordot(x1, x2, /, *, axes=2):
 
 @_public
 def vecdot(x1, x2, /, *, axis=-1):
-    """Dot products of vectors along an axis; the other axes broadcast."""
+    """Dot products of vectors along an axis; the other axes broadcast.
+
+    >>> hk.vecdot(hk.asarray([[1, 2], [3, 4]]), hk.asarray([1, 1]))
+    array([3, 7], dtype=int64, device='cpu:0')
+    """
     x1, x2 = _promoted((x1, x2))
     if not -_b.min(x1.ndim, x2.ndim) <= axis < 0 and axis != 0 and not axis < _b.min(x1.ndim, x2.ndim):
         raise ValueError(f"axis is {axis}, which not both have")
@@ -278,13 +371,21 @@ def vecdot(x1, x2, /, *, axis=-1):
 
 @_public
 def einsum(subscripts, /, *arrays):
-    """Sums of products by Einstein's convention: einsum("ij,jk->ik", x, y) is a matrix product."""
+    """Sums of products by Einstein's convention: einsum("ij,jk->ik", x, y) is a matrix product.
+
+    >>> hk.einsum("ij,j->i", hk.asarray([[1, 2], [3, 4]]), hk.asarray([1, 1]))
+    array([3, 7], dtype=int64, device='cpu:0')
+    """
     return _core._einsum(subscripts, tuple(_promoted(arrays)))
 
 
 @_public
 def pad(x, pad_width, mode="constant", constant_values=0):
-    """x with entries added at both ends of its axes: pad_width is a number, a pair, or a pair for each axis."""
+    """x with entries added at both ends of its axes: pad_width is a number, a pair, or a pair for each axis.
+
+    >>> hk.pad(hk.asarray([1, 2]), 1)
+    array([0, 1, 2, 0], dtype=int64, device='cpu:0')
+    """
     modes = ("constant", "edge", "reflect", "wrap")  # in the order of hk_pad_mode
     if mode not in modes:
         raise ValueError(f"mode is {mode!r}, but may be one of {modes}")

@@ -58,7 +58,6 @@ Array.mT = property(_manipulation.matrix_transpose, doc="the last two axes excha
 Array.itemsize = property(lambda self: self.dtype.itemsize, doc="bytes of an element")
 Array.real = property(_elementwise.real, doc="real parts; the array itself where it is real")
 Array.imag = property(_elementwise.imag, doc="imaginary parts; zeros of a real array")
-Array.__array_ufunc__ = None  # NumPy's operators leave mixed expressions to Array's
 
 
 @_method
@@ -220,6 +219,71 @@ def __rdivmod__(self, other):
     return other // self, other % self
 
 
+# ---- NumPy's ufuncs: np.exp(x), and values + x, whose left side is NumPy's
+
+_SIGNS = {  # those of a sign: the method of an Array on the left, and of one on the right alone
+    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "true_divide": "truediv", "floor_divide": "floordiv", "remainder": "mod",
+    "power": "pow", "matmul": "matmul", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor", "left_shift": "lshift",
+    "right_shift": "rshift", "divmod": "divmod",
+}
+_SIGNS = {name: (f"__{sign}__", f"__r{sign}__") for name, sign in _SIGNS.items()} | {
+    "equal": ("__eq__", "__eq__"), "not_equal": ("__ne__", "__ne__"), "less": ("__lt__", "__gt__"), "less_equal": ("__le__", "__ge__"),
+    "greater": ("__gt__", "__lt__"), "greater_equal": ("__ge__", "__le__"),
+}
+_OTHER_NAMES = {
+    "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2",
+    "arctanh": "atanh", "invert": "bitwise_invert", "rint": "round", "conjugate": "conj",
+}
+
+
+_known = {}  # by ufunc: (methods of a sign or None, function or None)
+
+
+def _known_of(ufunc):
+    name = ufunc.__name__
+    name = _OTHER_NAMES.get(name, name)
+    signs = tuple(getattr(Array, method) for method in _SIGNS[name]) if name in _SIGNS else None
+    _known[ufunc] = found = signs, getattr(_elementwise, name) if name in _elementwise.__all__ else None
+    return found
+
+
+@_method
+def __array_ufunc__(self, ufunc, method, *inputs, out=None, **options):
+    """What has a name here is done here; the others are done by NumPy, on the values."""
+    if method == "__call__" and not options:
+        signs, function = _known.get(ufunc) or _known_of(ufunc)
+        if out is None and signs:
+            first, second = inputs
+            return signs[0](first, second) if isinstance(first, Array) else signs[1](second, first)
+        if out is None and function:
+            return function(*inputs)
+    return _by_values(ufunc, method, inputs, out, options)
+
+
+def _by_values(ufunc, method, inputs, out, options):
+    if out is not None and not all(isinstance(x, Array) for x in out):
+        raise TypeError(f"np.{ufunc.__name__} of an Array writes into no memory of NumPy's: values = values + x is an Array, "
+                        f"values += np.asarray(x) is NumPy's")
+    if out is not None and any(isinstance(x, Array) for x in inputs):
+        result = getattr(ufunc, method)(*inputs, **options)
+    else:
+        import numpy
+        result = getattr(ufunc, method)(*(numpy.asarray(x) if isinstance(x, Array) else x for x in inputs), **options)
+    if out is None:
+        return result
+    for mine, each in zip(out, result if isinstance(result, tuple) else (result,)):
+        mine[...] = each
+    return out[0] if len(out) == 1 else out
+
+
+@_method
+def __bytes__(self):
+    """The elements in memory, in C order. Waits."""
+    values = bytearray(self.nbytes)
+    self._copy_to(values)
+    return bytes(values)
+
+
 @_method
 def __copy__(self):
     return _op["copy"](self)
@@ -227,7 +291,14 @@ def __copy__(self):
 
 @_method
 def __deepcopy__(self, memo):
-    return _op["copy"](self)
+    key = "hocket.Array", self._identity()  # another Array of that handle is to become the same copy
+    if key not in memo:
+        if self._has_grad():
+            new = _op["copy"](self.detach()).attach_grad()
+        else:
+            new = _op["copy"](self)
+        memo[key] = new, self
+    return memo[key][0]
 
 
 def _unpickled(values, shape, dtype, device, wants_grad=False):

@@ -33,67 +33,111 @@ def _of_dtype(x, dtype):
 
 @_public
 def sum(x, /, axis=None, *, dtype=None, keepdims=False):
-    """Sum along axes, or of all; of bools and signed integers int64, of unsigned ones uint64."""
+    """Sum along axes, or of all; of bools and signed integers int64, of unsigned ones uint64.
+
+    >>> hk.sum(hk.asarray([[1.0, 5.0, 2.0], [4.0, 3.0, 6.0]]), axis=1)
+    array([ 8., 13.], device='cpu:0')
+    """
     return _of_dtype(_reduced("sum", _of_dtype(x, dtype), axis, keepdims), dtype)
 
 
 @_public
 def prod(x, /, axis=None, *, dtype=None, keepdims=False):
-    """Product along axes, or of all; dtypes as of sum."""
+    """Product along axes, or of all; dtypes as of sum.
+
+    >>> hk.prod(hk.asarray([[1.0, 5.0, 2.0], [4.0, 3.0, 6.0]]), axis=1)
+    array([10., 72.], device='cpu:0')
+    """
     return _of_dtype(_reduced("prod", _of_dtype(x, dtype), axis, keepdims), dtype)
 
 
 @_public
 def mean(x, /, axis=None, *, keepdims=False):
-    """Mean along axes, or of all."""
+    """Mean along axes, or of all.
+
+    >>> hk.mean(hk.asarray([[1.0, 5.0, 2.0], [4.0, 3.0, 6.0]]), axis=1)
+    array([2.6666667, 4.3333335], device='cpu:0')
+    """
     return _reduced("mean", x, axis, keepdims)
 
 
 @_public
 def var(x, /, axis=None, *, correction=0.0, keepdims=False):
-    """Variance along axes, or of all: squared distances from the mean, over how many they are less correction."""
+    """Variance along axes, or of all: squared distances from the mean, over how many they are less correction.
+
+    >>> hk.var(hk.asarray([[1.0, 5.0, 2.0], [4.0, 3.0, 6.0]]), axis=1)
+    array([2.8888888, 1.5555555], device='cpu:0')
+    """
     return _reduced("var", x, axis, keepdims, correction)
 
 
 @_public
 def std(x, /, axis=None, *, correction=0.0, keepdims=False):
-    """Standard deviation along axes, or of all: the square root of var."""
+    """Standard deviation along axes, or of all: the square root of var.
+
+    >>> hk.std(hk.asarray([[1.0, 5.0, 2.0], [4.0, 3.0, 6.0]]), axis=1)
+    array([1.6996732, 1.2472191], device='cpu:0')
+    """
     return _reduced("std", x, axis, keepdims, correction)
 
 
 @_public
 def max(x, /, axis=None, *, keepdims=False):
-    """Largest element along axes, or of all; NaN where one is."""
+    """Largest element along axes, or of all; NaN where one is.
+
+    >>> hk.max(hk.asarray([[1.0, 5.0, 2.0], [4.0, 3.0, 6.0]]), axis=1)
+    array([5., 6.], device='cpu:0')
+    """
     return _reduced("max", x, axis, keepdims)
 
 
 @_public
 def min(x, /, axis=None, *, keepdims=False):
-    """Smallest element along axes, or of all; NaN where one is."""
+    """Smallest element along axes, or of all; NaN where one is.
+
+    >>> hk.min(hk.asarray([[1.0, 5.0, 2.0], [4.0, 3.0, 6.0]]), axis=1)
+    array([1., 3.], device='cpu:0')
+    """
     return _reduced("min", x, axis, keepdims)
 
 
 @_public
 def all(x, /, axis=None, *, keepdims=False):
-    """Whether all elements along axes, or at all, are true or not 0."""
+    """Whether all elements along axes, or at all, are true or not 0.
+
+    >>> hk.all(hk.asarray([[1.0, 5.0, 2.0], [4.0, 3.0, 6.0]]), axis=1)
+    array([ True,  True], dtype=bool, device='cpu:0')
+    """
     return _reduced("all", x, axis, keepdims)
 
 
 @_public
 def any(x, /, axis=None, *, keepdims=False):
-    """Whether any element along axes, or at all, is true or not 0."""
+    """Whether any element along axes, or at all, is true or not 0.
+
+    >>> hk.any(hk.asarray([[1.0, 5.0, 2.0], [4.0, 3.0, 6.0]]), axis=1)
+    array([ True,  True], dtype=bool, device='cpu:0')
+    """
     return _reduced("any", x, axis, keepdims)
 
 
 @_public
 def count_nonzero(x, /, axis=None, *, keepdims=False):
-    """How many elements along axes, or of all, are not 0."""
+    """How many elements along axes, or of all, are not 0.
+
+    >>> hk.count_nonzero(hk.asarray([[1.0, 5.0, 2.0], [4.0, 3.0, 6.0]]), axis=1)
+    array([3, 3], dtype=int64, device='cpu:0')
+    """
     return _reduced("count_nonzero", x, axis, keepdims)
 
 
 @_public
 def logsumexp(x, /, axis=None, *, keepdims=False):
-    """Logarithm of the sum of exponentials along axes, or of all."""
+    """Logarithm of the sum of exponentials along axes, or of all.
+
+    >>> hk.logsumexp(hk.asarray([[1.0, 5.0, 2.0], [4.0, 3.0, 6.0]]), axis=1)
+    array([5.065884, 6.169846], device='cpu:0')
+    """
     return _reduced("logsumexp", x, axis, keepdims)
 
 
@@ -115,13 +159,23 @@ def _cumulative(name, x, axis, dtype, include_initial, initial):
 
 @_public
 def cumulative_sum(x, /, axis=None, *, dtype=None, include_initial=False):
-    """Sums of all elements up to each along an axis; with include_initial a 0 comes first."""
+    """Sums of all elements up to each along an axis; with include_initial a 0 comes first.
+
+    >>> hk.cumulative_sum(hk.asarray([[1.0, 5.0, 2.0], [4.0, 3.0, 6.0]]), axis=1)
+    array([[ 1.,  6.,  8.],
+           [ 4.,  7., 13.]], device='cpu:0')
+    """
     return _cumulative("cumulative_sum", x, axis, dtype, include_initial, 0)
 
 
 @_public
 def cumulative_prod(x, /, axis=None, *, dtype=None, include_initial=False):
-    """Products of all elements up to each along an axis; with include_initial a 1 comes first."""
+    """Products of all elements up to each along an axis; with include_initial a 1 comes first.
+
+    >>> hk.cumulative_prod(hk.asarray([[1.0, 5.0, 2.0], [4.0, 3.0, 6.0]]), axis=1)
+    array([[ 1.,  5., 10.],
+           [ 4., 12., 72.]], device='cpu:0')
+    """
     return _cumulative("cumulative_prod", x, axis, dtype, include_initial, 1)
 
 
@@ -131,7 +185,12 @@ __all__ += ["cumsum", "cumprod"]
 
 @_public
 def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
-    """What each element along an axis is more than the one before; n times."""
+    """What each element along an axis is more than the one before; n times.
+
+    >>> hk.diff(hk.asarray([[1.0, 5.0, 2.0], [4.0, 3.0, 6.0]]), axis=1)
+    array([[ 4., -3.],
+           [-1.,  3.]], device='cpu:0')
+    """
     if n < 0:
         raise ValueError(f"n is {n}, but must not be negative")
     parts = [asarray(each) if not isinstance(each, Array) else each for each in (prepend, x, append) if each is not None]
@@ -166,19 +225,31 @@ def _index_of(x, axis, keepdims, search):
 
 @_public
 def argmax(x, /, axis=None, *, keepdims=False):
-    """Index of the largest element along an axis, or of all: of the first of several."""
+    """Index of the largest element along an axis, or of all: of the first of several.
+
+    >>> hk.argmax(hk.asarray([[1.0, 5.0, 2.0], [4.0, 3.0, 6.0]]), axis=1)
+    array([1, 2], dtype=int64, device='cpu:0')
+    """
     return _index_of(x, axis, keepdims, _op["argmax"])
 
 
 @_public
 def argmin(x, /, axis=None, *, keepdims=False):
-    """Index of the smallest element along an axis, or of all: of the first of several."""
+    """Index of the smallest element along an axis, or of all: of the first of several.
+
+    >>> hk.argmin(hk.asarray([[1.0, 5.0, 2.0], [4.0, 3.0, 6.0]]), axis=1)
+    array([0, 1], dtype=int64, device='cpu:0')
+    """
     return _index_of(x, axis, keepdims, _op["argmin"])
 
 
 @_public
 def nonzero(x, /):
-    """Indices along each axis of the elements that are not 0, in C order. Waits for x."""
+    """Indices along each axis of the elements that are not 0, in C order. Waits for x.
+
+    >>> [x.tolist() for x in hk.nonzero(hk.asarray([0, 3, 0, 4]))]
+    [[1, 3]]
+    """
     return _core._nonzero(x)
 
 
@@ -192,7 +263,11 @@ def _beside(array, other):
 
 @_public
 def searchsorted(x1, x2, /, *, side="left", sorter=None):
-    """Where each element of x2 goes into x1, sorted, to keep its order; "right": behind those that are equal."""
+    """Where each element of x2 goes into x1, sorted, to keep its order; "right": behind those that are equal.
+
+    >>> hk.searchsorted(hk.asarray([1, 3, 5]), hk.asarray([0, 3, 9]))
+    array([0, 1, 3], dtype=int64, device='cpu:0')
+    """
     if side not in ("left", "right"):
         raise ValueError(f"side is {side!r}, but may be 'left' or 'right'")
     x2 = _beside(x1, x2)
@@ -204,7 +279,11 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None):
 
 @_public
 def take(x, indices, /, *, axis=None):
-    """The entries of an axis, or elements of the flat array, that indices names."""
+    """The entries of an axis, or elements of the flat array, that indices names.
+
+    >>> hk.take(hk.asarray([5, 6, 7]), hk.asarray([2, 0]))
+    array([7, 5], dtype=int64, device='cpu:0')
+    """
     indices = indices if isinstance(indices, Array) else asarray(indices)
     if axis is None:
         x, axis = _flat(x), 0
@@ -213,7 +292,12 @@ def take(x, indices, /, *, axis=None):
 
 @_public
 def take_along_axis(x, indices, /, *, axis=-1):
-    """For each element of indices the entry of x along the axis that it names; the other axes broadcast."""
+    """For each element of indices the entry of x along the axis that it names; the other axes broadcast.
+
+    >>> hk.take_along_axis(hk.asarray([[5, 6], [7, 8]]), hk.asarray([[1], [0]]), axis=1)
+    array([[6],
+           [7]], dtype=int64, device='cpu:0')
+    """
     (axis,) = axes_of(axis, x.ndim)
     if x.ndim != indices.ndim:
         raise ValueError(f"indices has {indices.ndim} axes, x {x.ndim}")
@@ -227,19 +311,33 @@ def take_along_axis(x, indices, /, *, axis=-1):
 
 @_public
 def sort(x, /, axis=-1, *, descending=False, stable=True):
-    """Elements in order along an axis; NaNs count as the largest."""
+    """Elements in order along an axis; NaNs count as the largest.
+
+    >>> hk.sort(hk.asarray([[1.0, 5.0, 2.0], [4.0, 3.0, 6.0]]), axis=1)
+    array([[1., 2., 5.],
+           [3., 4., 6.]], device='cpu:0')
+    """
     return _op["sort"](x, axis, descending)
 
 
 @_public
 def argsort(x, /, axis=-1, *, descending=False, stable=True):
-    """Indices along an axis that put its elements in order; equal ones stay in theirs."""
+    """Indices along an axis that put its elements in order; equal ones stay in theirs.
+
+    >>> hk.argsort(hk.asarray([[1.0, 5.0, 2.0], [4.0, 3.0, 6.0]]), axis=1)
+    array([[0, 2, 1],
+           [1, 0, 2]], dtype=int64, device='cpu:0')
+    """
     return _op["argsort"](x, axis, descending)
 
 
 @_public
 def topk(x, k, /, axis=-1, *, largest=True):
-    """The k largest or smallest elements along an axis, in that order, and their indices."""
+    """The k largest or smallest elements along an axis, in that order, and their indices.
+
+    >>> [x.tolist() for x in hk.topk(hk.asarray([3, 9, 5]), 2)]
+    [[9, 5], [1, 2]]
+    """
     return _op["topk"](x, k, axis, largest)
 
 
@@ -276,31 +374,50 @@ def unique_all(x, /):
     """Different elements in rising order, where each comes first, which of them each element is, and how often they come. Waits for x.
 
     Complex numbers are in the order of their real parts, then of imaginary ones; so in the functions below.
+
+    >>> hk.unique_all(hk.asarray([3, 1, 3])).counts
+    array([1, 2], dtype=int64, device='cpu:0')
     """
     return unique_all_result(*_unique(x, "_unique_all", 0, 1, 2, 3))
 
 
 @_public
 def unique_counts(x, /):
-    """Different elements in rising order, and how often they come. Waits for x."""
+    """Different elements in rising order, and how often they come. Waits for x.
+
+    >>> hk.unique_counts(hk.asarray([3, 1, 3])).counts
+    array([1, 2], dtype=int64, device='cpu:0')
+    """
     return unique_counts_result(*_unique(x, "_unique_counts", 0, 3))
 
 
 @_public
 def unique_inverse(x, /):
-    """Different elements in rising order, and which of them each element is. Waits for x."""
+    """Different elements in rising order, and which of them each element is. Waits for x.
+
+    >>> hk.unique_inverse(hk.asarray([3, 1, 3])).inverse_indices
+    array([1, 0, 1], dtype=int64, device='cpu:0')
+    """
     return unique_inverse_result(*_unique(x, "_unique_inverse", 0, 2))
 
 
 @_public
 def unique_values(x, /):
-    """Different elements in rising order; each NaN counts. Waits for x."""
+    """Different elements in rising order; each NaN counts. Waits for x.
+
+    >>> hk.unique_values(hk.asarray([3, 1, 3]))
+    array([1, 3], dtype=int64, device='cpu:0')
+    """
     return _unique(x, "_unique_values", 0)
 
 
 @_public
 def bincount(x, /, weights=None, minlength=0):
-    """How often each of 0, 1, … occurs in x; with weights their sums. Waits for x."""
+    """How often each of 0, 1, … occurs in x; with weights their sums. Waits for x.
+
+    >>> hk.bincount(hk.asarray([0, 2, 2]))
+    array([1, 0, 2], dtype=int64, device='cpu:0')
+    """
     return _core._bincount(x, weights, minlength)
 
 
@@ -310,11 +427,19 @@ __all__.append("unique")
 
 @_public
 def isin(x1, x2, /, *, invert=False):
-    """Whether each element of x1 is one of x2."""
+    """Whether each element of x1 is one of x2. Of complex numbers it waits.
+
+    >>> hk.isin(hk.asarray([1, 2, 3]), hk.asarray([3, 1]))
+    array([ True, False,  True], dtype=bool, device='cpu:0')
+    """
     x1 = _beside(x2, x1)
     x2 = _beside(x1, x2)
     dtype = result_type(x1, x2)
-    found = _op["isin"](_of_dtype(x1, dtype), _of_dtype(x2, dtype))
+    x1, x2 = _of_dtype(x1, dtype), _of_dtype(x2, dtype)
+    if rank(dtype) == 3:  # they have no order: of the places among all different ones
+        places = unique_inverse(_op["concat"]([_op["reshape"](x, (-1,)) for x in (x1, x2)], axis=0)).inverse_indices
+        x1, x2 = _op["reshape"](places[:x1.size], x1.shape), places[x1.size:]
+    found = _op["isin"](x1, x2)
     return _op["logical_not"](found) if invert else found
 
 
@@ -323,7 +448,11 @@ def isin(x1, x2, /, *, invert=False):
 
 @_public
 def isclose(x1, x2, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """Whether |x1 - x2| <= atol + rtol |x2|, element by element."""
+    """Whether |x1 - x2| <= atol + rtol |x2|, element by element.
+
+    >>> hk.isclose(hk.asarray([1.0, 2.0]), hk.asarray([1.0, 2.1]))
+    array([ True, False], dtype=bool, device='cpu:0')
+    """
     x1, x2 = (each if isinstance(each, Array) else asarray(each) for each in (x1, x2))
     near = (_op["abs"](x1 - x2) <= atol + rtol * _op["abs"](x2)) & _op["isfinite"](x1 * 1.0) & _op["isfinite"](x2 * 1.0)
     near = near | (x1 == x2)
@@ -332,12 +461,20 @@ def isclose(x1, x2, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 @_public
 def allclose(x1, x2, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """Whether isclose holds everywhere, as Python's bool. Waits."""
+    """Whether isclose holds everywhere, as Python's bool. Waits.
+
+    >>> hk.allclose(hk.ones(2), hk.ones(2) + 1e-7)
+    True
+    """
     return _b.bool(all(isclose(x1, x2, rtol, atol, equal_nan)))
 
 
 @_public
 def array_equal(x1, x2):
-    """Whether shapes and elements are equal, as Python's bool. Waits."""
+    """Whether shapes and elements are equal, as Python's bool. Waits.
+
+    >>> hk.array_equal(hk.ones(2), hk.ones(2))
+    True
+    """
     x1, x2 = (each if isinstance(each, Array) else asarray(each) for each in (x1, x2))
     return x1.shape == x2.shape and _b.bool(all(x1 == x2))

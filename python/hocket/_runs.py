@@ -66,6 +66,14 @@ class trace:
         self._path, self._memory = path, memory_bytes
         self._trace = None
 
+    def __deepcopy__(self, memo):
+        return self  # what was recorded stays as it is
+
+    def __reduce__(self):
+        if self._trace is not None:
+            raise TypeError("what a trace recorded is not pickled; write(path) keeps it, as .json for other programs")
+        return trace, (self._path, self._memory)
+
     def _format_of(self, path):
         ending = _os.path.splitext(_os.fspath(path))[1]
         if ending not in self._FORMATS:

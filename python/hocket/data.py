@@ -13,8 +13,9 @@ __all__ = [
 class DataSet:
     """Samples in host memory; ``len(set)`` of them. Each has fields, such as an image and its label."""
 
-    def __init__(self, handle):
+    def __init__(self, handle, made=None):
         self._set = handle
+        self._made = made  # (function, its arguments), which give the same samples
         size, self.class_count, self.folder, self.fields = handle.facts()
         self._size = size
 
@@ -25,12 +26,30 @@ class DataSet:
         fields = ", ".join(f"{dtype}{shape}" for shape, dtype in self.fields)
         return f"DataSet({self._size} samples of {fields})"
 
+    def __copy__(self):
+        return self  # samples never change
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        return self._made or (arrays, _all_of(self))
+
     def transform(self, *transforms):
         """The same samples, whose images (field 0) go through these as they are loaded: Resize, Crop, Flip, Normalize, Jitter.
 
         What is drawn follows from the loader's seed, the epoch and the sample alone.
         """
-        return DataSet(_core._data_set_transform(self._set, list(transforms)))
+        return DataSet(_core._data_set_transform(self._set, list(transforms)), (_transformed, (self, *transforms)))
+
+
+def _transformed(set, *transforms):
+    return set.transform(*transforms)
+
+
+def _all_of(set):
+    """The fields of all samples, as Arrays."""
+    return next(iter(Loader(set, len(set), ahead=-1)))
 
 
 def idx(folder, part="train", *, classes=10, byte_limit=0):
@@ -38,7 +57,12 @@ def idx(folder, part="train", *, classes=10, byte_limit=0):
     if part not in ("train", "test"):
         raise ValueError(f"part is {part!r}; there are 'train' and 'test'")
     path = None if folder is None else _os.fspath(folder)
-    return DataSet(_core._data_set_open(path, part == "test", classes, byte_limit))
+    again = _idx_again, (path, part, classes, byte_limit)
+    return DataSet(_core._data_set_open(path, part == "test", classes, byte_limit), again)
+
+
+def _idx_again(folder, part, classes, byte_limit):
+    return idx(folder, part, classes=classes, byte_limit=byte_limit)
 
 
 def fashion_mnist(part="train", folder=None):
@@ -59,19 +83,28 @@ def load_csv(path, *, delimiter=",", header=False, byte_limit=0):
 def csv(path, targets=1, *, delimiter=",", header=False, byte_limit=0):
     """Of a text file of numbers: the first columns, and the last `targets` of them, float32. targets="class": one class, int64 ()."""
     count = -1 if targets == "class" else targets
-    return DataSet(_core._data_set_csv(path, count, delimiter, header, byte_limit))
+    return DataSet(_core._data_set_csv(path, count, delimiter, header, byte_limit), (_csv_again, (path, targets, delimiter, header, byte_limit)))
+
+
+def _csv_again(path, targets, delimiter, header, byte_limit):
+    return csv(path, targets, delimiter=delimiter, header=header, byte_limit=byte_limit)
 
 
 def cifar(paths, classes=10):
     """The binary version of CIFAR-10, or with classes=100 of CIFAR-100, of these files."""
     paths = [paths] if isinstance(paths, (str, _os.PathLike)) else paths
-    return DataSet(_core._data_set_cifar(tuple(_os.fspath(path) for path in paths), classes))
+    paths = tuple(_os.fspath(path) for path in paths)
+    return DataSet(_core._data_set_cifar(paths, classes), (cifar, (paths, classes)))
 
 
 def images(folder, *, channels=3, size=None):
     """A folder in which each class has a folder of PNG and JPEG files. size: (height, width) or a number, to which they are resized."""
     height, width = (size, size) if isinstance(size, int) else size or (0, 0)
-    return DataSet(_core._data_set_images(folder, channels, height, width))
+    return DataSet(_core._data_set_images(folder, channels, height, width), (_images_again, (folder, channels, size)))
+
+
+def _images_again(folder, channels, size):
+    return images(folder, channels=channels, size=size)
 
 
 # ---- text ------------------------------------------------------------------------------------------------------------
@@ -109,6 +142,9 @@ class Vocabulary:
         """The token at a place, or the place of a token: 0 where it is none."""
         return self._vocabulary.place(_text(place)) if isinstance(place, str) else self._vocabulary.token(place)
 
+    def __reduce__(self):
+        return Vocabulary.of_text, (str(self),)
+
     def encode(self, text):
         """The places of a text's tokens, an int32 array."""
         return self._vocabulary.encode(_text(text))
@@ -128,7 +164,12 @@ def tokens(array, steps, *, lanes=0, fixed_start=False):
     lanes: 0, pieces one after another, for a loader that shuffles; else the batch of one that does not, whose rows go on where
     those of the batch before ended. fixed_start: pieces begin at the first token, and not anew in each epoch.
     """
-    return DataSet(_core._data_set_tokens(array, steps, lanes, fixed_start))
+    kept = _core.operators["copy"](array)  # which nobody writes to
+    return DataSet(_core._data_set_tokens(array, steps, lanes, fixed_start), (_tokens_again, (kept, steps, lanes, fixed_start)))
+
+
+def _tokens_again(array, steps, lanes, fixed_start):
+    return tokens(array, steps, lanes=lanes, fixed_start=fixed_start)
 
 
 # ---- transforms of images, for DataSet.transform ------------------------------------------------------------------
@@ -186,11 +227,16 @@ class Loader:
         self._turn = 0
         count = 1 if devices is None else len(devices)
         slices = (0, 0) if group is None else (count * group.size, count * group.rank)
+        self._options = {"shuffle": shuffle, "seed": seed, "drop_last": drop_last, "shares": shares, "ahead": ahead, "group": group}
         self._loader = _core._loader(set._set, batch, shuffle, drop_last, seed, ahead, devices, shares, *slices)
         self._length = self._loader.facts()[0]
 
     def __len__(self):
         return self._length
+
+    def __reduce__(self):
+        options = {**self._options, "devices": self.devices, "progress": self.progress}
+        return _loader_again, (type(self), self.set, self.batch, options, self.state())
 
     @property
     def samples(self):
@@ -241,3 +287,9 @@ class Loader:
     def rest(self):
         """The batches that are left of the epoch that load has gone to."""
         return self._batches()
+
+
+def _loader_again(kind, set, batch, options, position):
+    loader = kind(set, batch, **options)
+    loader.load(position)
+    return loader

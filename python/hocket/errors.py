@@ -19,6 +19,11 @@ class Error(Exception):
     line = 0
     count = 1
 
+    def __reduce__(self):
+        """Without the modules that it came up in, which a note tells."""
+        made, given, state = super().__reduce__()
+        return made, given, {name: value for name, value in state.items() if name != "_module"}
+
 
 class ValueError(Error, _b.ValueError):
     """A shape, dtype, device or option that a call cannot take, or a file that is not what it claims to be."""

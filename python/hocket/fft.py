@@ -22,32 +22,56 @@ def _line(name, x, n, axis, norm):
 
 
 def fft(x, /, *, n=None, axis=-1, norm="backward"):
-    """Transforms along an axis, cut or filled up with zeros to n elements; a real x counts as complex."""
+    """Transforms along an axis, cut or filled up with zeros to n elements; a real x counts as complex.
+
+    >>> hk.fft.fft(hk.asarray([1 + 0j, 0, 0, 0]))
+    array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j], dtype=complex64, device='cpu:0')
+    """
     return _line("fft", x, n, axis, norm)
 
 
 def ifft(x, /, *, n=None, axis=-1, norm="backward"):
-    """The reverse of fft."""
+    """The reverse of fft.
+
+    >>> hk.fft.ifft(hk.asarray([4 + 0j, 0, 0, 0]))
+    array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j], dtype=complex64, device='cpu:0')
+    """
     return _line("ifft", x, n, axis, norm)
 
 
 def rfft(x, /, *, n=None, axis=-1, norm="backward"):
-    """The first n // 2 + 1 elements of fft of a real x; the others are their conjugates."""
+    """The first n // 2 + 1 elements of fft of a real x; the others are their conjugates.
+
+    >>> hk.fft.rfft(hk.asarray([1.0, 0.0, 0.0, 0.0]))
+    array([1.+0.j, 1.+0.j, 1.+0.j], dtype=complex64, device='cpu:0')
+    """
     return _line("rfft", x, n, axis, norm)
 
 
 def irfft(x, /, *, n=None, axis=-1, norm="backward"):
-    """The reverse of rfft; n is 2 (size - 1) unless it is given."""
+    """The reverse of rfft; n is 2 (size - 1) unless it is given.
+
+    >>> hk.fft.irfft(hk.asarray([4 + 0j, 0, 0]))
+    array([1., 1., 1., 1.], device='cpu:0')
+    """
     return _line("irfft", x, n, axis, norm)
 
 
 def hfft(x, /, *, n=None, axis=-1, norm="backward"):
-    """fft of a signal whose spectrum is real, of its first n // 2 + 1 elements; n is 2 (size - 1) unless it is given."""
+    """fft of a signal whose spectrum is real, of its first n // 2 + 1 elements; n is 2 (size - 1) unless it is given.
+
+    >>> hk.fft.hfft(hk.asarray([1 + 0j, 0, 0]))
+    array([1., 1., 1., 1.], device='cpu:0')
+    """
     return _line("hfft", x, n, axis, norm)
 
 
 def ihfft(x, /, *, n=None, axis=-1, norm="backward"):
-    """The reverse of hfft: the first n // 2 + 1 elements of ifft of a real x."""
+    """The reverse of hfft: the first n // 2 + 1 elements of ifft of a real x.
+
+    >>> hk.fft.ihfft(hk.asarray([1.0, 0.0, 0.0, 0.0]))
+    array([0.25-0.j, 0.25-0.j, 0.25-0.j], dtype=complex64, device='cpu:0')
+    """
     return _line("ihfft", x, n, axis, norm)
 
 
@@ -61,32 +85,58 @@ def _several(name, x, s, axes, norm):
 
 
 def fftn(x, /, *, s=None, axes=None, norm="backward"):
-    """fft along several axes, the last ones or all unless they are given; s: their lengths."""
+    """fft along several axes, the last ones or all unless they are given; s: their lengths.
+
+    >>> hk.fft.fftn(hk.ones((2, 2), dtype=hk.complex64))
+    array([[4.+0.j, 0.+0.j],
+           [0.+0.j, 0.+0.j]], dtype=complex64, device='cpu:0')
+    """
     return _several("fftn", x, s, axes, norm)
 
 
 def ifftn(x, /, *, s=None, axes=None, norm="backward"):
-    """The reverse of fftn."""
+    """The reverse of fftn.
+
+    >>> hk.fft.ifftn(hk.ones((2, 2), dtype=hk.complex64))
+    array([[1.+0.j, 0.+0.j],
+           [0.+0.j, 0.+0.j]], dtype=complex64, device='cpu:0')
+    """
     return _several("ifftn", x, s, axes, norm)
 
 
 def rfftn(x, /, *, s=None, axes=None, norm="backward"):
-    """rfft along the last of several axes, then fft along the others."""
+    """rfft along the last of several axes, then fft along the others.
+
+    >>> hk.fft.rfftn(hk.ones((2, 2))).shape
+    (2, 2)
+    """
     return _several("rfftn", x, s, axes, norm)
 
 
 def irfftn(x, /, *, s=None, axes=None, norm="backward"):
-    """The reverse of rfftn; the last length is 2 (size - 1) unless it is given."""
+    """The reverse of rfftn; the last length is 2 (size - 1) unless it is given.
+
+    >>> hk.fft.irfftn(hk.ones((2, 2), dtype=hk.complex64)).shape
+    (2, 2)
+    """
     return _several("irfftn", x, s, axes, norm)
 
 
 def fftfreq(n, /, *, d=1.0, dtype=None, device=None):
-    """Frequencies of the elements of fft, in cycles per unit of d, which is the distance of samples; float32 unless dtype says otherwise."""
+    """Frequencies of the elements of fft, in cycles per unit of d, which is the distance of samples; float32 unless dtype says otherwise.
+
+    >>> hk.fft.fftfreq(4)
+    array([ 0.,    0.25, -0.5,  -0.25], device='cpu:0')
+    """
     return _op["fftfreq"](n, d, dtype or _core.float32, device=device)
 
 
 def rfftfreq(n, /, *, d=1.0, dtype=None, device=None):
-    """Frequencies of the elements of rfft, as fftfreq has them."""
+    """Frequencies of the elements of rfft, as fftfreq has them.
+
+    >>> hk.fft.rfftfreq(4)
+    array([0.,   0.25, 0.5 ], device='cpu:0')
+    """
     return _op["rfftfreq"](n, d, dtype or _core.float32, device=device)
 
 
@@ -97,10 +147,18 @@ def _shifted(name, x, axes):
 
 
 def fftshift(x, /, *, axes=None):
-    """Axes rolled by half their size, so that frequency 0 comes to the middle; all unless they are given."""
+    """Axes rolled by half their size, so that frequency 0 comes to the middle; all unless they are given.
+
+    >>> hk.fft.fftshift(hk.arange(4))
+    array([2, 3, 0, 1], dtype=int64, device='cpu:0')
+    """
     return _shifted("fftshift", x, axes)
 
 
 def ifftshift(x, /, *, axes=None):
-    """The reverse of fftshift."""
+    """The reverse of fftshift.
+
+    >>> hk.fft.ifftshift(hk.arange(4))
+    array([2, 3, 0, 1], dtype=int64, device='cpu:0')
+    """
     return _shifted("ifftshift", x, axes)

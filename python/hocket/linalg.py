@@ -1,4 +1,4 @@
-"""Linear algebra: the array API's extension, of real numbers; products, norms of vectors, `inv`, `solve`, `matrix_power`, `eig` and `eigvals` also of complex ones. Matrices lie along the last two axes; the others are batches."""
+"""Linear algebra of real and complex numbers: the array API's extension. Matrices lie along the last two axes; the others are batches."""
 
 import collections as _collections
 
@@ -15,47 +15,85 @@ SlogdetResult = _collections.namedtuple("SlogdetResult", "sign logabsdet")
 SVDResult = _collections.namedtuple("SVDResult", "U S Vh")
 
 def cholesky(x, /, *, upper=False):
-    """The lower triangular matrix l of x = l lᵀ, or the upper one."""
+    """The lower triangular matrix l of x = l lᵀ (of complex numbers l conj(l)ᵀ), or the upper one.
+
+    >>> hk.linalg.cholesky(hk.asarray([[4.0, 2.0], [2.0, 5.0]]))
+    array([[2., 0.],
+           [1., 2.]], device='cpu:0')
+    """
     return _op["cholesky"](x, upper)
 
 
 def cross(x1, x2, /, *, axis=-1):
-    """Cross products of vectors of 3 elements, which lie along an axis."""
+    """Cross products of vectors of 3 elements, which lie along an axis.
+
+    >>> hk.linalg.cross(hk.asarray([1, 0, 0]), hk.asarray([0, 1, 0]))
+    array([0, 0, 1], dtype=int64, device='cpu:0')
+    """
     return _op["cross"](x1, x2, axis)
 
 
 def det(x, /):
-    """Determinants."""
+    """Determinants.
+
+    >>> hk.linalg.det(hk.asarray([[1.0, 2.0], [3.0, 4.0]]))
+    array(-2.0, device='cpu:0')
+    """
     return _op["det"](x)
 
 
 def diagonal(x, /, *, offset=0):
-    """Diagonals of the last two axes, as a last axis: a view."""
+    """Diagonals of the last two axes, as a last axis: a view.
+
+    >>> hk.linalg.diagonal(hk.asarray([[1, 2], [3, 4]]))
+    array([1, 4], dtype=int64, device='cpu:0')
+    """
     return _op["diagonal"](x, offset)
 
 
 def eig(x, /):
-    """Eigenvalues of square matrices of any kind, in no order, and their vectors, the columns of a matrix: complex ones."""
+    """Eigenvalues of square matrices of any kind, in no order, and their vectors, the columns of a matrix: complex ones.
+
+    >>> hk.linalg.eig(hk.asarray([[2.0, 0.0], [0.0, 3.0]])).eigenvalues
+    array([2.+0.j, 3.+0.j], dtype=complex64, device='cpu:0')
+    """
     return EigResult(*_op["eig"](x))
 
 
 def eigvals(x, /):
-    """Eigenvalues of square matrices of any kind, in no order: complex numbers."""
+    """Eigenvalues of square matrices of any kind, in no order: complex numbers.
+
+    >>> hk.linalg.eigvals(hk.asarray([[0.0, -1.0], [1.0, 0.0]]))
+    array([0.+1.j, 0.-1.j], dtype=complex64, device='cpu:0')
+    """
     return _op["eigvals"](x)
 
 
 def eigh(x, /):
-    """Eigenvalues of symmetric matrices in rising order, and their vectors, the columns of a matrix."""
+    """Eigenvalues of symmetric or Hermitian matrices in rising order, and their vectors, the columns of a matrix.
+
+    >>> hk.linalg.eigh(hk.asarray([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
+    array([1., 3.], device='cpu:0')
+    """
     return EighResult(*_op["eigh"](x))
 
 
 def eigvalsh(x, /):
-    """Eigenvalues of symmetric matrices in rising order."""
+    """Eigenvalues of symmetric or Hermitian matrices in rising order.
+
+    >>> hk.linalg.eigvalsh(hk.asarray([[2.0, 1.0], [1.0, 2.0]]))
+    array([1., 3.], device='cpu:0')
+    """
     return _op["eigvalsh"](x)
 
 
 def inv(x, /):
-    """Inverse matrices."""
+    """Inverse matrices.
+
+    >>> hk.linalg.inv(hk.asarray([[2.0, 0.0], [0.0, 4.0]]))
+    array([[ 0.5,   0.  ],
+           [-0.,    0.25]], device='cpu:0')
+    """
     return _op["inv"](x)
 
 
@@ -63,61 +101,107 @@ _NORMS = ("fro", "nuc", 2, -2, 1, -1, float("inf"), float("-inf"))  # in the ord
 
 
 def matrix_norm(x, /, *, keepdims=False, ord="fro"):
-    """Norms of matrices: "fro", "nuc", 1, 2, inf and their opposites."""
+    """Norms of matrices: "fro", "nuc", 1, 2, inf and their opposites.
+
+    >>> hk.linalg.matrix_norm(hk.asarray([[3.0, 0.0], [0.0, 4.0]]))
+    array(5.0, device='cpu:0')
+    """
     if ord not in _NORMS:
         raise ValueError(f"ord is {ord!r}, but may be one of {_NORMS}")
     return _op["matrix_norm"](x, _NORMS.index(ord), keepdims)
 
 
 def matrix_power(x, n, /):
-    """Square matrices to an integer power."""
+    """Square matrices to an integer power.
+
+    >>> hk.linalg.matrix_power(hk.asarray([[1.0, 1.0], [0.0, 1.0]]), 3)
+    array([[1., 3.],
+           [0., 1.]], device='cpu:0')
+    """
     return _op["matrix_power"](x, n)
 
 
 def matrix_rank(x, /, *, rtol=None):
-    """Ranks of matrices: how many singular values are more than rtol times the largest."""
+    """Ranks of matrices: how many singular values are more than rtol times the largest.
+
+    >>> hk.linalg.matrix_rank(hk.ones((3, 3)))
+    array(1, dtype=int64, device='cpu:0')
+    """
     return _op["matrix_rank"](x, rtol)
 
 
 def outer(x1, x2, /):
-    """Products of each element of one vector with each of the other."""
+    """Products of each element of one vector with each of the other.
+
+    >>> hk.linalg.outer(hk.asarray([1, 2]), hk.asarray([3, 4]))
+    array([[3, 4],
+           [6, 8]], dtype=int64, device='cpu:0')
+    """
     return _op["outer"](x1, x2)
 
 
 def pinv(x, /, *, rtol=None):
-    """Pseudo-inverses, by singular values of more than rtol times the largest."""
+    """Pseudo-inverses, by singular values of more than rtol times the largest.
+
+    >>> hk.linalg.pinv(hk.asarray([[2.0], [0.0]]))
+    array([[0.5, 0. ]], device='cpu:0')
+    """
     return _op["pinv"](x, rtol)
 
 
 def qr(x, /, *, mode="reduced"):
-    """x = Q R, Q with orthonormal columns and R upper triangular; "complete": Q square."""
+    """x = Q R, Q with orthonormal columns and R upper triangular; "complete": Q square.
+
+    >>> [x.shape for x in hk.linalg.qr(hk.ones((3, 2)))]
+    [(3, 2), (2, 2)]
+    """
     if mode not in ("reduced", "complete"):
         raise ValueError(f"mode is {mode!r}, but may be 'reduced' or 'complete'")
     return QRResult(*_op["qr"](x, mode == "complete"))
 
 
 def slogdet(x, /):
-    """Signs of determinants and logarithms of their absolute values."""
+    """Signs of determinants and logarithms of their absolute values.
+
+    >>> hk.linalg.slogdet(hk.asarray([[0.0, 1.0], [1.0, 0.0]])).sign
+    array(-1.0, device='cpu:0')
+    """
     return SlogdetResult(*_op["slogdet"](x))
 
 
 def solve(x1, x2, /):
-    """What x1 is multiplied with to give x2: matrices, or one vector."""
+    """What x1 is multiplied with to give x2: matrices, or one vector.
+
+    >>> hk.linalg.solve(hk.asarray([[2.0, 0.0], [0.0, 4.0]]), hk.asarray([2.0, 2.0]))
+    array([1.,  0.5], device='cpu:0')
+    """
     return _op["solve"](x1, x2)
 
 
 def svd(x, /, *, full_matrices=True):
-    """x = U diag(S) Vh, S in falling order."""
+    """x = U diag(S) Vh, S in falling order.
+
+    >>> [x.shape for x in hk.linalg.svd(hk.ones((3, 2)))]
+    [(3, 3), (2,), (2, 2)]
+    """
     return SVDResult(*_op["svd"](x, full_matrices))
 
 
 def svdvals(x, /):
-    """Singular values in falling order."""
+    """Singular values in falling order.
+
+    >>> hk.linalg.svdvals(hk.asarray([[3.0, 0.0], [0.0, 4.0]]))
+    array([4., 3.], device='cpu:0')
+    """
     return _op["svdvals"](x)
 
 
 def trace(x, /, *, offset=0, dtype=None):
-    """Sums of diagonals."""
+    """Sums of diagonals.
+
+    >>> hk.linalg.trace(hk.asarray([[1, 2], [3, 4]]))
+    array(5, dtype=int64, device='cpu:0')
+    """
     if dtype is not None:
         x = x.astype(dtype)
     y = _op["matrix_trace"](x, offset)
@@ -125,6 +209,10 @@ def trace(x, /, *, offset=0, dtype=None):
 
 
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
-    """The ord-norm of vectors along axes, or of all elements."""
+    """The ord-norm of vectors along axes, or of all elements.
+
+    >>> hk.linalg.vector_norm(hk.asarray([3.0, 4.0]))
+    array(5.0, device='cpu:0')
+    """
     axes = tuple(range(x.ndim)) if axis is None else _axes_of(axis, x.ndim)
     return _op["vector_norm"](x, float(ord), axes, keepdims)

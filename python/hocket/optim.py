@@ -1,5 +1,7 @@
 """Updates of parameters from their gradients."""
 
+import copy as _copy
+
 from . import _core
 from ._creation import asarray as _asarray
 from .nn._module import Module as _Module
@@ -38,6 +40,33 @@ def accumulate_grads(params):
     _core._accumulate_grads(_arrays(params))
 
 
+# ---- copies and pickles ------------------------------------------------------------------------------------------
+
+
+def _refuse_lists(of, saved):
+    """What was made of a list would be loaded with parameters that no network has."""
+    if not isinstance(of._source, _Module):
+        name = type(of).__name__
+        raise TypeError(f"{name} of a list of parameters is not pickled, since it would come back with other arrays than the network's; "
+                        f"make it of the Module, {name}(net), or save its {saved}")
+
+
+def _shallow(self):
+    """Of the same parameters, with a state of its own."""
+    new, state = object.__new__(type(self)), self.__getstate__()
+    new.__setstate__({**state, "_loaded": _copy.deepcopy(state["_loaded"])})
+    return new
+
+
+def _deep(self, memo):
+    new = memo[id(self)] = object.__new__(type(self))
+    new.__setstate__(_copy.deepcopy(self.__getstate__(), memo))
+    return new
+
+
+# ---- averages, and when to stop -------------------------------------------------------------------------------------
+
+
 class Averages:
     """Moving averages of parameters, mostly better than the last ones to evaluate with (Polyak, Juditsky 1992)::
 
@@ -47,20 +76,49 @@ class Averages:
     """
 
     def __init__(self, params, decay=0.999):
-        self._averages = _core._averages(_arrays(params), decay)
+        if not 0 <= decay <= 1:
+            raise ValueError(f"decay is {decay}; 0 to 1 would be right")
+        self._source = params if isinstance(params, _Module) else list(params)
+        self._decay, self._handle, self._loaded = decay, None, None
+        if not isinstance(params, _Module) or params._is_made():
+            self._averages()
+
+    def _averages(self):
+        """Those of a Module whose parameters are still to be made begin when they are first asked for."""
+        if self._handle is None:
+            self._handle = _core._averages(_arrays(self._source), self._decay)
+            for mine, loaded in zip(self._handle.arrays(), self._loaded or ()):
+                mine[...] = loaded
+            self._loaded = None
+        return self._handle
 
     def update(self):
         """After a step: average = decay average + (1 - decay) parameter. Does not wait."""
-        self._averages.update()
+        self._averages().update()
 
     @property
     def arrays(self):
         """That of each parameter, to be saved or overwritten."""
-        return self._averages.arrays()
+        return self._averages().arrays()
 
     def swap(self):
         """Parameters and averages change places."""
-        self._averages.swap()
+        self._averages().swap()
+
+    def __getstate__(self):
+        arrays = self._loaded if self._handle is None else self._handle.arrays()
+        return {**vars(self), "_handle": None, "_loaded": arrays}
+
+    def __reduce_ex__(self, protocol):
+        _refuse_lists(self, "arrays")
+        return super().__reduce_ex__(protocol)
+
+    __copy__, __deepcopy__ = _shallow, _deep
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        if not isinstance(self._source, _Module):
+            self._averages()
 
     def __enter__(self):
         self.swap()
@@ -86,6 +144,9 @@ class EarlyStop:
         return stop
 
 
+# ---- optimisers -----------------------------------------------------------------------------------------------------
+
+
 def _check_names(kept, loaded):
     if set(kept) != set(loaded):
         raise KeyError(f"what is loaded has {', '.join(loaded) or 'nothing'}, and the optimizer {', '.join(kept) or 'nothing'}")
@@ -99,7 +160,7 @@ class Optimizer:
 
     def __init__(self, params, lr):
         self._source = params if isinstance(params, _Module) else None
-        self._params = None
+        self._params = self._paths = self._loaded = None
         self._lr = lr
         if not self._source:
             params = list(params)
@@ -107,32 +168,77 @@ class Optimizer:
                 raise ValueError("there are no parameters; those of a Module are made at its first call: give the Module itself, or "
                                  "call net.build(shape) before")
             self._begin(params)
-        elif found := self._source.parameters():
-            self._begin(found)
+        elif params._is_made() and params.parameters():
+            self._begin()
 
     def _begin(self, params=None):
+        if params is None and self._paths is not None:
+            self._resume(self._found())
+            return
         params = params or self._source.parameters()
         if not params:
             raise ValueError("the Module has no parameters that want gradients; they are made at its first call")
         for p in params:
             if not isinstance(p, _core.Array) or not p._has_grad():
                 raise ValueError(f"a parameter has no gradient: attach_grad() gives it one; it is {p!r:.60}")
-        if len({id(p) for p in params}) < len(params):
+        if len({p._identity() for p in params}) < len(params):
             raise ValueError("a parameter is given twice; it would be updated twice in each step")
         self._params = params
         self._create()
 
+    def _found(self):
+        """The parameters of before, where this came from a pickle or is a copy."""
+        state = self._source.state()
+        return [state[path] for path in self._paths]
+
     def _create(self):
         pass
+
+    # ---- copies and pickles
+
+    def __getstate__(self):
+        state = {**vars(self), "_loaded": self._kept()}
+        if self._source and self._params:
+            path_of = {array._identity(): path for path, array in self._source.state().items()}
+            if any(p._identity() not in path_of for p in self._params):
+                raise ValueError("the Module has other parameters now, as to() makes them: make the optimizer anew")
+            state["_paths"] = [path_of[p._identity()] for p in self._params]
+            state["_params"] = None
+        return state
+
+    def _kept(self):
+        return None
+
+    def __setstate__(self, state):
+        vars(self).update(state, _params=None)
+        if not self._source:
+            self._resume(state["_params"])
+
+    def _resume(self, params):
+        """Begins with what may be frozen by now."""
+        frozen = [p for p in params if not p._has_grad()]
+        for p in frozen:
+            p.attach_grad()
+        self._begin(params)
+        for p in frozen:
+            p.attach_grad("null")
+
+    def __reduce_ex__(self, protocol):
+        _refuse_lists(self, "state()")
+        return super().__reduce_ex__(protocol)
+
+    __copy__, __deepcopy__ = _shallow, _deep
 
     @property
     def params(self):
         """The parameters; none before they are made."""
+        if self._params is None and self._source._is_made() and self._source.parameters():
+            self._begin()
         return list(self._params or ())
 
     def _trained(self):
         """Those that have a gradient: all but the frozen ones."""
-        return [p for p in self._params or () if p._has_grad()]
+        return [p for p in self.params if p._has_grad()]
 
     @property
     def lr(self):
@@ -194,7 +300,7 @@ class _Stateful(Optimizer):
 
     def __init__(self, params, lr, batch=1, weight_decay=0.0, momentum=0.0, beta1=0.0, beta2=0.0, rho=0.0, epsilon=0.0,
                  nesterov=False, group=None):
-        self._optimizer = self._loaded = None
+        self._optimizer = None
         self._group = group
         self._options = (batch, weight_decay, momentum, beta1, beta2, rho, epsilon, nesterov, group and group._handle)
         super().__init__(params, lr)
@@ -202,8 +308,9 @@ class _Stateful(Optimizer):
     def _create(self):
         self._optimizer = _core._optimizer(self._method, self._params, self._lr, *self._options)
         if self._loaded is not None:
-            arrays, self._loaded = self._loaded, None
+            arrays, lr, self._loaded = self._loaded, self._lr, None
             self.load(arrays)
+            self.lr = lr  # which may have been set since
 
     @Optimizer.lr.setter
     def lr(self, value):
@@ -221,6 +328,8 @@ class _Stateful(Optimizer):
         """A dict of what it keeps, to be saved. Where the state is in parts, they are put together: all ranks call this. What is loaded
         may come from any number of ranks, and from an optimizer without."""
         if self._optimizer is None:
+            if self._loaded is not None:
+                return dict(self._loaded)
             self._begin()
         arrays = self._optimizer.arrays()
         if self._group:
@@ -229,19 +338,32 @@ class _Stateful(Optimizer):
         return arrays
 
     def load(self, arrays):
-        if self._optimizer is None and not self._source.parameters():
+        if self._optimizer is None and not self._source._is_made():
             self._loaded = dict(arrays)  # for when the parameters are made
-        elif self._group:
+            return self._load_lr(arrays)
+        if self._optimizer is None:
+            self._begin()
+        if self._group:
             self._load_parts(arrays)
         else:
             super().load(arrays)
+        self._load_lr(arrays)
+
+    def _load_lr(self, arrays):
         for name, array in arrays.items():
             if name.startswith("coefficients."):
                 self.lr = float(_asarray(array).tolist()[0])
 
+    def _kept(self):
+        return self._loaded if self._optimizer is None else self._optimizer.arrays()
+
+    def __getstate__(self):
+        if self._group:
+            raise TypeError("an optimizer whose state is in parts, on the ranks of a group, is neither copied nor pickled; save its state(), "
+                            "which puts them together")
+        return {**super().__getstate__(), "_optimizer": None}
+
     def _load_parts(self, arrays):
-        if self._optimizer is None:
-            self._begin()
         own = {name: array for name, array in self._optimizer.arrays().items() if name.startswith("coefficients.")}
         wanted = list(own) + [f"state.{i}" for i in range(len(self._params))]
         _check_names(wanted, arrays)

@@ -79,6 +79,13 @@ class Generator(_Stream):
     def __init__(self, seed):
         self._generator = _core._generator(seed)
 
+    def __getstate__(self):
+        return {**vars(self), "_generator": self.get_state()}
+
+    def __setstate__(self, state):
+        vars(self).update(state, _generator=_core._generator(0))
+        self.set_state(state["_generator"])
+
 
 _thread = _Stream()
 for _name in __all__:

@@ -34,6 +34,15 @@ class Group:
         self._handle = handle
         self.rank, self.size = _core._group_facts(handle)
 
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self  # the ranks are the same ones
+
+    def __reduce__(self):
+        raise TypeError("a Group is of this process, and is not pickled; the other one makes its own, by hk.world.group() and split()")
+
     def __repr__(self):
         return f"<Group: rank {self.rank} of {self.size}>"
 

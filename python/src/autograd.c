@@ -78,6 +78,13 @@ static PyObject *has_grad(PyObject *self, PyObject *unused)
     return PyBool_FromLong(hk_has_grad(py_handle(self)));
 }
 
+/* Several Arrays may be of one handle: a number that they have in common while one of them lives. */
+static PyObject *identity(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return PyLong_FromVoidPtr(py_handle(self));
+}
+
 static PyObject *wants_grad(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -142,6 +149,7 @@ static PyMethodDef methods[] = {
      "further pass over it. Does "
      "not wait."},
     {"_has_grad", has_grad, METH_NOARGS, NULL},
+    {"_identity", identity, METH_NOARGS, NULL},
     {"_wants_grad", wants_grad, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

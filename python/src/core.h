@@ -162,7 +162,7 @@ hk_array *py_array_of(PyObject *object, const hk_dtype *dtype, hk_device device)
 /* ---- parts of the module ------------------------------------------------------------------------------------ */
 
 extern PyMethodDef py_array_methods[], py_convert_functions[], py_sharing_methods[],
-    py_sharing_functions[], py_view_functions[], py_choosing_functions[];
+    py_sharing_functions[], py_view_functions[], py_choosing_functions[], py_operators_functions[];
 /* Functions of the operator table, as a module-like dict of name to function. */
 PyObject *py_operators_create(void);
 bool py_array_type_init(PyObject *module);

@@ -327,6 +327,50 @@ static PyObject *operator_function(PyObject *self, PyObject *const *args, Py_ssi
 
 /* ---- the functions ---------------------------------------------------------------------------------------------- */
 
+#include "examples.inc"
+
+/* "float32, float64": those of a set of bits. */
+static void write_dtypes(FILE *out, uint32_t set)
+{
+    const char *between = "";
+    for (int i = 0; i < HK_DTYPE_COUNT; i++)
+        if (set >> i & 1) {
+            fprintf(out, "%s%s", between, hk_dtype_name((hk_dtype)i));
+            between = ", ";
+        }
+}
+
+/* Shapes, dtypes, errors, gradients, as the table has them. */
+static void write_facts(FILE *out, const hk_operator_facts *facts)
+{
+    const bool broadcasts = facts->is_elementwise && facts->input_count > 1;
+    const uint32_t numbers = UINT32_C(1) << HK_I32 | UINT32_C(1) << HK_F32;
+    if (facts->is_elementwise)
+        fprintf(out, "\nShapes: any%s; the result has %s.", broadcasts ? " that broadcast" : "",
+                broadcasts ? "the one that they broadcast to" : "that of x");
+    if (facts->dtypes) {
+        fputs("\nDtypes: ", out);
+        write_dtypes(out, facts->dtypes);
+        fputs(facts->is_elementwise && (facts->dtypes & numbers) == UINT32_C(1) << HK_F32
+                  ? "; bool and integers count as float32."
+                  : ".",
+              out);
+    }
+    if (facts->dtypes || broadcasts)
+        fprintf(out, "\nErrors: %s%s%s.", facts->dtypes ? "UnsupportedError for other dtypes" : "",
+                facts->dtypes && broadcasts ? ", " : "",
+                broadcasts ? "ValueError for shapes that do not broadcast" : "");
+    if (!facts->has_gradient)
+        fputs("\nNo gradient.", out);
+}
+
+static void write_example(FILE *out, const char *name)
+{
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
+        if (strcmp(examples[i].name, name) == 0)
+            fprintf(out, "\n\n>>> %s\n%s", examples[i].call, examples[i].result);
+}
+
 /* "add(x, y)\n--\n\n..." : the first line is what inspect.signature reads. */
 static char *documentation(const entry *op)
 {
@@ -350,6 +394,8 @@ static char *documentation(const entry *op)
         fprintf(out, "\n%s: %s%s%s%s", op->params[i].name, op->params[i].doc,
                 op->params[i].is_required ? "" : " (default: ", op->params[i].default_text,
                 op->params[i].is_required ? "" : ")");
+    write_facts(out, &op->facts);
+    write_example(out, op->facts.name);
     fclose(out);
     return text;
 }
@@ -398,19 +444,62 @@ static bool fill(entry *self, const hk_operator *op)
     return true;
 }
 
-static PyObject *function_of(entry *self)
+static PyObject *function_by(PyObject *owner)
 {
-    py_entry *owner = PyObject_New(py_entry, entry_type);
     PyObject *module = PyUnicode_InternFromString("hocket");
-    PyObject *function = NULL;
-    if (owner && module) {
-        owner->entry = self;
-        function = PyCFunction_NewEx(&self->definition, (PyObject *)owner, module);
-    }
-    Py_XDECREF((PyObject *)owner);
+    PyObject *function =
+        module ? PyCFunction_NewEx(&((py_entry *)owner)->entry->definition, owner, module) : NULL;
     Py_XDECREF(module);
     return function;
 }
+
+static PyObject *function_of(entry *self)
+{
+    py_entry *owner = PyObject_New(py_entry, entry_type);
+    if (!owner)
+        return NULL;
+    owner->entry = self;
+    PyObject *function = function_by((PyObject *)owner);
+    Py_DECREF((PyObject *)owner);
+    return function;
+}
+
+/* ---- pickles: Python takes such a function as the attribute of that name of its owner ------------------------------- */
+
+static PyObject *entry_attribute(PyObject *self, PyObject *name)
+{
+    return PyUnicode_CompareWithASCIIString(name, ((py_entry *)self)->entry->facts.name) == 0
+               ? function_by(self)
+               : PyObject_GenericGetAttr(self, name);
+}
+
+static PyObject *entry_reduce(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    PyObject *core = PyImport_ImportModule("hocket._core");
+    PyObject *find = core ? PyObject_GetAttrString(core, "_operator") : NULL;
+    Py_XDECREF(core);
+    return find ? Py_BuildValue("N(s)", find, ((py_entry *)self)->entry->facts.name) : NULL;
+}
+
+/* _operator(name): the owner. */
+static PyObject *owner_of(PyObject *self, PyObject *name)
+{
+    (void)self;
+    PyObject *core = PyImport_ImportModule("hocket._core");
+    PyObject *all = core ? PyObject_GetAttrString(core, "operators") : NULL;
+    PyObject *function = all ? PyObject_GetItem(all, name) : NULL;
+    PyObject *owner = function ? PyObject_GetAttrString(function, "__self__") : NULL;
+    Py_XDECREF(core);
+    Py_XDECREF(all);
+    Py_XDECREF(function);
+    return owner;
+}
+
+PyMethodDef py_operators_functions[] = {
+    {"_operator", owner_of, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
 
 static void entry_free(PyObject *self)
 {
@@ -421,7 +510,14 @@ static void entry_free(PyObject *self)
 
 PyObject *py_operators_create(void)
 {
-    static PyType_Slot slots[] = {{Py_tp_dealloc, entry_free}, {0, NULL}};
+    static PyMethodDef methods[] = {
+        {"__reduce__", entry_reduce, METH_NOARGS, NULL},
+        {NULL, NULL, 0, NULL},
+    };
+    static PyType_Slot slots[] = {{Py_tp_dealloc, entry_free},
+                                  {Py_tp_getattro, entry_attribute},
+                                  {Py_tp_methods, methods},
+                                  {0, NULL}};
     static PyType_Spec spec = {.name = "hocket.Operator",
                                .basicsize = sizeof(py_entry),
                                .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,

@@ -4,9 +4,11 @@ Each call of a family runs some hundred times. Python's count of references is n
 many keeps its object alive, which is counted here, and objects that live for ever are looked at by themselves. The same tests run under
 the address sanitizer, which finds what no longer has an owner."""
 
+import copy
 import ctypes
 import gc
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -174,6 +176,11 @@ def traced():
     return trace.text(), trace.summary()
 
 
+@hk.capture
+def STEP_OF_NAME(x):
+    return x + 1
+
+
 Z = hk.asarray([[1 + 2j, 3], [4j, 5]])
 GENERATOR = hk.random.Generator(3)
 REST = [lambda: written("a.npz", {"a": X, "b": Y}), lambda: written("a.safetensors", {"a": W}), lambda: written("a.npy", X),
@@ -182,12 +189,15 @@ REST = [lambda: written("a.npz", {"a": X, "b": Y}), lambda: written("a.safetenso
         lambda: hk.random.choice(5, (2,)), lambda: Z * 2j, lambda: abs(Z), lambda: Z @ Z, lambda: Z.tolist(), lambda: complex(Z[0, 0]),
         lambda: hk.fft.fft(X), lambda: hk.fft.irfft(hk.fft.rfft(X)), lambda: hk.linalg.inv(hk.eye(3)), lambda: hk.linalg.qr(X),
         lambda: hk.split_and_load(X, ["cpu:0"]), lambda: hk.all_reduce([hk.ones(3)]), hk.stats, lambda: X._repr_html_(),
-        lambda: X.to_device("cpu:0"), lambda: hk.__array_namespace_info__().dtypes(), lambda: hk.pad(X, 1), lambda: hk.isin(Y, Y)]
+        lambda: X.to_device("cpu:0"), lambda: hk.__array_namespace_info__().dtypes(), lambda: hk.pad(X, 1), lambda: hk.isin(Y, Y), lambda: np.exp(X), lambda: np.ones(4) + X, lambda: bytes(X),
+        *(lambda each=each: (copy.copy(each), copy.deepcopy(each), pickle.loads(pickle.dumps(each))) for each in (
+            hk.add, STEP_OF_NAME, SET, data.Loader(SET, 5), GENERATOR, NET, OPTIMIZERS[2], data.Vocabulary("a b"), X, hk.int8))]
 REST_REFUSED = [torn, lambda: hk.load(path("absent.npz")), lambda: hk.save(path("a/b/c.npz"), {"a": X}), lambda: hk.save(path("a.npz"), 3),
                 lambda: hk.save(path("a.txt"), X), lambda: data.Loader(SET, 0), lambda: data.arrays(X, hk.ones(5)), lambda: SET.absent,
                 lambda: hk.random.normal(-1), lambda: hk.random.choice(2, (3,), replace=False), lambda: hk.random.set_state("a"),
                 lambda: float(Z[0, 0]), lambda: Z < Z, lambda: hk.fft.fft(X, n=-1), lambda: hk.linalg.inv(X),
-                lambda: hk.linalg.cholesky(-hk.eye(2)).tolist(), lambda: hk.all_reduce(3), lambda: data.idx("/nowhere")]
+                lambda: hk.linalg.cholesky(-hk.eye(2)).tolist(), lambda: hk.all_reduce(3), lambda: data.idx("/nowhere"), lambda: np.exp(X, out=np.ones(12)), lambda: np.add(X, "a"),
+                lambda: pickle.dumps(optim.Adam(NET.parameters())), lambda: _core._operator("absent")]
 
 
 # ---- how they are watched

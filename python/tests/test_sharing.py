@@ -276,6 +276,32 @@ def test_shared_with_torch():
     assert (x.__array__() == t.numpy()).all()
 
 
+@pytest.mark.parametrize("first, second", [("torch", "hocket"), ("hocket", "torch")])
+def test_the_order_of_imports(first, second):
+    """The thread-local memory of both has room, whichever is loaded first, in threads too."""
+    pytest.importorskip("torch")
+    code = f"""
+import threading
+import {first}
+import {second}
+import hocket as hk, torch
+def work(done):
+    x = torch.ones(300, 300) @ torch.ones(300, 300)
+    y = hk.from_dlpack(x) @ hk.ones((300, 300))
+    with hk.record():
+        loss = (hk.ones(3).attach_grad() * 2).sum()
+    loss.backward()
+    done.append(float(y[0, 0]) == 90000 and float(torch.from_dlpack(y).mean()) == 90000)
+done = []
+threads = [threading.Thread(target=work, args=(done,)) for _ in range(4)]
+[thread.start() for thread in threads], [thread.join() for thread in threads]
+work(done)
+assert done == [True] * 5, done
+"""
+    done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+
+
 def test_arrays_that_are_not_shared_do_not_wait():
     """One loan elsewhere does not make other arrays wait."""
     held = np.asarray(hk.zeros(2))
@@ -298,9 +324,39 @@ def test_mixed_expressions_are_arrays():
     values[:] = x
     assert values.tolist() == [1, 2]
     assert np.add(values, np.asarray(x)).tolist() == [2, 4]
-    with pytest.raises(TypeError):
-        values += x  # NumPy's memory stays NumPy's: values = values + x
+    with pytest.raises(TypeError, match="values = values \\+ x is an Array"):
+        values += x  # NumPy's memory stays NumPy's
     assert float(x[0]) == 1 and int(x[1]) == 2 and [10, 20, 30][hk.asarray(1)] == 20
+
+
+def test_numpys_functions_of_elements():
+    x, values = hk.asarray([1.0, 4.0]), np.array([3.0, 4.0], "float32")
+    for got, want in ((np.exp(x), np.exp([1, 4])), (np.sqrt(x), [1, 2]), (np.add(x, 1), [2, 5]), (np.power(x, 2), [1, 16]), (np.arctan2(values, x), None),
+                      (np.subtract(values, x), [2, 0]), (np.maximum(values, x), [3, 4]), (np.absolute(-x), [1, 4]), (np.less(values, x), [False, False]),
+                      (np.less_equal(3, x), [False, True]), (np.true_divide(1, x), [1, .25]), (np.isnan(x), [False, False])):
+        assert isinstance(got, hk.Array)
+        np.testing.assert_allclose(got.numpy(), np.arctan2([3, 4], [1, 4]) if want is None else want, rtol=1e-6)
+    for got, want in ((np.add.reduce(x), 5), (np.exp2(x), [2, 16]), (np.add(x, 1, dtype="float64"), [2, 5]), (np.add.outer(x, x), [[2, 5], [5, 8]])):  # what has no name here
+        assert not isinstance(got, hk.Array) and np.asarray(got).tolist() == want
+    assert [each.tolist() for each in np.divmod(x, 3)] == [[0, 1], [1, 1]]
+    assert [each.tolist() for each in divmod(values, hk.asarray([4.0, 3.0]))] == [[0, 1], [3, 1]]
+    out = hk.zeros(2)
+    assert np.multiply(x, 2, out=out) is out and out.tolist() == [2, 8]
+    assert np.multiply(values, 2, out=out) is out and out.tolist() == [6, 8]
+    with pytest.raises(TypeError):
+        np.add(x, "a")
+    x.attach_grad()
+    with hk.record():
+        loss = np.sum(np.square(np.tanh(x)))
+    loss.backward()
+    assert np.allclose(x.grad.numpy(), 2 * np.tanh([1, 4]) * (1 - np.tanh([1, 4]) ** 2), rtol=1e-4)
+
+
+def test_bytes_and_indices():
+    x = hk.asarray([[3, 4], [5, 6]], dtype="uint8")
+    assert bytes(x) == b"\3\4\5\6" and bytes(x.T) == b"\3\5\4\6" and bytes(x[0, :1]) == b"\3" and bytearray(x[0]) == b"\3\4"
+    with pytest.raises(TypeError, match="one integer alone"):
+        [1, 2, 3][x]
 
 
 @pytest.mark.parametrize("dtype", DTYPES + ["bfloat16"])

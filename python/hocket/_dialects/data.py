@@ -1,5 +1,7 @@
 """Data sets of arrays and of Fashion-MNIST, and loaders of them, as PyTorch and MXNet have them."""
 
+import functools as _functools
+
 from .. import _core, data as _data, random as _random
 
 
@@ -142,7 +144,7 @@ class DataLoader:
         collate = collate_fn or batchify_fn
         source = None if collate else _prepared(dataset)
         self._plain = None if source else _Plain(dataset, batch_size, shuffle, drop_last, collate or joined)
-        self._new = lambda: _data.Loader(source, batch_size, shuffle=shuffle, drop_last=drop_last, seed=seed)
+        self._new = _functools.partial(_data.Loader, source, batch_size, shuffle=shuffle, drop_last=drop_last, seed=seed)
         self._idle = [] if self._plain else [self._new()]
         self._length = len(self._plain or self._idle[0])
         self.epoch = 0

@@ -63,6 +63,8 @@ class Conv1d(_Described):
 
 
 class _Pool(_Described):
+    _has_arrays = False
+
     def __init__(self, size, stride=None, padding=0):
         super().__init__(self._kind, size, stride or 0, padding)
         self._text = f"{size}" + _options(("stride", stride or size, size), ("padding", padding, 0))
@@ -108,6 +110,8 @@ class AvgPool1d(_Pool):
 
 
 class _Adaptive(_Described):
+    _has_arrays = False
+
     def __init__(self, size):
         super().__init__(self._kind, *_two(size))
         self._text = f"{size}"
@@ -125,6 +129,7 @@ class AdaptiveMaxPool2d(_Adaptive):
 
 class GlobalAvgPool(Layer):
     """The mean over all axes but the first two, which remain."""
+    _has_arrays = False
 
     def __init__(self):
         super().__init__("global_avg_pool")
@@ -132,6 +137,7 @@ class GlobalAvgPool(Layer):
 
 class GlobalMaxPool(Layer):
     """The largest over all axes but the first two, which remain."""
+    _has_arrays = False
 
     def __init__(self):
         super().__init__("global_max_pool")
@@ -139,6 +145,7 @@ class GlobalMaxPool(Layer):
 
 class Flatten(Layer):
     """(n, …) to (n, all the rest)."""
+    _has_arrays = False
 
     def __init__(self):
         super().__init__("flatten")
@@ -187,6 +194,7 @@ class InstanceNorm(Layer):
 
 class Dropout(Layer):
     """While training each element is 0 with probability p, the others x / (1 - p) (Srivastava et al. 2014)."""
+    _has_arrays = False
 
     def __init__(self, p=0.5):
         super().__init__("dropout", p)
@@ -206,6 +214,7 @@ class Embedding(_Described):
 
 class SinusoidalPositions(Layer):
     """x (n, t, f) plus sines and cosines of the position (Vaswani et al. 2017)."""
+    _has_arrays = False
 
     def __init__(self):
         super().__init__("sinusoidal_positions")

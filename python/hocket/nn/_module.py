@@ -143,6 +143,10 @@ class Module:
                 return
         raise KeyError(name)
 
+    def _is_made(self):
+        """Whether all layers of the tree are."""
+        return all(module._is_made() for module in self.modules() if isinstance(module, Layer))
+
     def children(self):
         """The modules among its parts."""
         return [part for _, part in self._parts() if isinstance(part, Module)]
@@ -299,9 +303,6 @@ class Module:
         """A replica on each of the devices."""
         return [self.replicate(device) for device in devices]
 
-    def __deepcopy__(self, memo):
-        return self.replicate()
-
     def _move(self, device):
         for name, value in list(vars(self).items()):
             if any(isinstance(part, _core.Array) for _, part in _flat(name, value)):
@@ -353,10 +354,21 @@ class Layer(Module):
     """A layer of the library. Its parameters are made at its first call; ``layer.weight`` is the one of that name."""
 
     _takes_more = False  # inputs than one
+    _has_arrays = True
 
     def __init__(self, kind, *arguments):
         self._layer = _core._layer(kind, arguments)
         self._made = [("", kind, arguments)]  # and (name, init) of what initialize said since
+
+    def _is_made(self):
+        """Whether all of its parameters can be asked for."""
+        return not self._has_arrays or self.frozen or any(array._has_grad() for _, array in self._own())
+
+    def __deepcopy__(self, memo):
+        new = memo[id(self)] = self._replica(None, {})
+        for (_, mine), (_, array) in zip(self._own(), new._own()):
+            memo["hocket.Array", mine._identity()] = array, mine
+        return new
 
     def __getstate__(self):
         return {**vars(self), "_layer": self._own()}

@@ -1,0 +1,158 @@
+"""What documents show of Python is so: examples of functions, blocks of pages, the tables of the guide for those who come from elsewhere."""
+
+import inspect
+import os
+import re
+import textwrap
+
+import numpy as np
+import pytest
+
+import hocket as hk
+from hocket import data, nn, optim
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# What has no result to show: files, waits, what is of a whole run, other names of what is there.
+WITHOUT = set("""wait devices load load_checkpoint save save_checkpoint all_reduce runtime split_and_load stats seed capture backward gradients
+    is_recording array concatenate power cumsum cumprod unique""".split())
+
+
+def public(module, prefix):
+    for name in sorted(vars(module)):
+        thing = getattr(module, name)
+        if not name.startswith("_") and callable(thing) and not isinstance(thing, type) and name not in WITHOUT:
+            if getattr(thing, "__module__", "").startswith("hocket"):
+                yield pytest.param(thing, id=prefix + name)
+
+
+FUNCTIONS = [*public(hk, ""), *public(hk.linalg, "linalg."), *public(hk.fft, "fft.")]
+
+
+def read(*path):
+    with open(os.path.join(ROOT, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+def with_numbers(text):
+    """(the text without its numbers and blanks, the numbers): their last digits depend on the machine."""
+    number = r"(?<![A-Za-z_\d.:])[-+]?\d+\.?\d*(?:e[-+]?\d+)?"
+    return re.sub(number, "#", re.sub(r"\s+", "", text)), [float(x) for x in re.findall(number, re.sub(r"\s+", " ", text))]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_examples_of_functions(function):
+    text = inspect.getdoc(function)
+    examples = re.findall(r"^>>> (.*)\n((?:(?!>>> ).+\n?)+)", text, re.M)
+    assert examples, "an example is missing"
+    for call, result in examples:
+        (got, got_numbers), (wanted, wanted_numbers) = with_numbers(repr(eval(call, {"hk": hk}))), with_numbers(result)
+        assert got == wanted, (call, result)
+        np.testing.assert_allclose(got_numbers, wanted_numbers, rtol=1e-5, atol=1e-6)
+
+
+def test_texts_of_operators_say_what_they_take():
+    """Shapes, dtypes and errors come from the table."""
+    told = 0
+    for name, function in hk._core.operators.items():
+        dtypes = re.search(r"^Dtypes: ([^.;]*)(;.*)?\.$", function.__doc__, re.M)
+        needed = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
+        if not dtypes or len(needed) != 1 or "Shapes: any" not in function.__doc__:
+            continue
+        told += 1
+        for dtype in "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128".split():
+            x = hk.asarray([1, 1], dtype=dtype)
+            if dtype in dtypes[1].split(", ") or dtypes[2] and dtype[:3] in ("boo", "int", "uin"):
+                assert function(x).shape == x.shape, (name, dtype)
+            else:
+                with pytest.raises(hk.UnsupportedError):
+                    function(x)
+    assert told > 40
+
+
+# ---- pages
+
+
+def blocks(text):
+    """Python's, of Markdown and of reStructuredText."""
+    return re.findall(r"^```python\n(.*?)^```", text, re.M | re.S) + [
+        textwrap.dedent(block) for block in re.findall(r"^\.\. code-block:: python\n\n((?:   .*\n|\n)+)", text, re.M)]
+
+
+@pytest.fixture
+def small_data(monkeypatch):
+    """The sets of the pages, of a few samples."""
+    order = np.random.default_rng(0)
+    some = data.arrays(order.random((512, 1, 28, 28), dtype="float32"), order.integers(0, 10, 512))
+    monkeypatch.setattr(data, "fashion_mnist", lambda part="train", folder=None: some)
+    return some
+
+
+@pytest.mark.parametrize("page", [("README.md",), ("python", "TRAINING.md"), ("docs", "MACHINES.md")], ids=lambda path: path[-1])
+def test_blocks_of_pages(page, small_data, capsys):
+    found = blocks(read(*page))
+    assert found
+    net = nn.Sequential(nn.Flatten(), nn.Linear(10)).build((1, 1, 28, 28))
+    around = {"net": net, "params": net.parameters(), "train": small_data, "loss_of": lambda y, labels: nn.functional.cross_entropy(y, labels).sum()}
+    for block in found:
+        exec(compile(block, "/".join(page), "exec"), around)
+    hk.wait()
+
+
+# ---- the guide: what stands in the right column, and the words of the notes
+
+
+class Namespace(dict):
+    """Names of the guide that stand for anything."""
+
+    def __init__(self):
+        x = hk.asarray([[1.0, 2.0], [3.0, 4.0]])
+        net = nn.Sequential(nn.Linear(4), nn.ReLU(), nn.Linear(2))
+        net(x)
+        with hk.record():
+            loss = net(x).sum()
+        loss.backward()
+        super().__init__(hk=hk, nn=nn, optim=optim, data=data, np=np, x=x, v=[1.0, 2.0], s=(2, 3), axes=(1, 0), net=net, n=2, lr=0.1, set=[x, x],
+                         opt=optim.SGD(net, 0.1), step=lambda y: y + 1, devices=hk.devices())
+
+
+def rows_of(page):
+    for line in read("docs", "site", page).split("\n"):
+        columns = re.split(r"  +(?=``|the |within |it |inputs)", line.strip())
+        if line.startswith(("``", "gradients", "``with")) and len(columns) == 2:
+            yield columns
+
+
+ROWS = list(rows_of("from_others.rst"))
+NOT_HERE = {'x.to_device("cuda:0")': 'x.to_device("cpu:0")'}  # a GPU
+
+
+@pytest.mark.parametrize("theirs, ours", ROWS, ids=[row[0].strip("`") for row in ROWS])
+def test_the_guide(theirs, ours):
+    around = Namespace()
+    codes = re.findall(r"``(.*?)``", ours)
+    for code in codes:
+        code = NOT_HERE.get(code, code)
+        if code.endswith(":"):  # a block
+            exec(code + "\n    pass", around)
+        elif code == 'attach_grad("add")':
+            around["x"].attach_grad("add")
+        else:
+            eval(code, around)
+    assert codes or ours.startswith("the same")
+
+
+def test_there_are_rows_of_all_three():
+    assert len(ROWS) > 22
+
+
+def test_numpys_array_shares_memory_as_the_guide_says():
+    x = hk.zeros(3)
+    np.asarray(x)[0] = 5
+    assert x[0].item() == 5
+
+
+@pytest.mark.parametrize("line", re.findall(r"``(from hocket.*?)``", read("docs", "site", "from_others.rst")))
+def test_imports_of_the_guide(line):
+    import subprocess
+    import sys
+    assert subprocess.run([sys.executable, "-c", line], capture_output=True, timeout=60).returncode == 0
