@@ -6,8 +6,10 @@
 hki_layer hki_chain_layer(const hki_conv2d_block *block, bool is_backward)
 {
     const hki_conv2d_geometry *g = &block->geometry;
-    return is_backward ? (hki_layer){g->out_channels, g->in_channels, false}
-                       : (hki_layer){g->in_channels, g->out_channels, block->relu};
+    return is_backward ? (hki_layer){.inputs = g->out_channels, .outputs = g->in_channels}
+                       : (hki_layer){.inputs = g->in_channels,
+                                     .outputs = g->out_channels,
+                                     .relu = block->relu};
 }
 
 size_t hki_chain_pack_bytes(const hki_chain *chain, const hki_chain_pack *pack)

@@ -2,7 +2,7 @@
 #include "nn/module.h"
 
 #include "base/text.h"
-#include "op/op.h"
+#include "op/operators/recurrence.h"
 
 #include <hocket/hocket.h>
 #include <math.h>
@@ -151,6 +151,42 @@ static hk_array *whole(carried of)
     return of.c ? (hk_concat)((hk_array *const[]){of.h, of.c}, 2, -1) : of.h;
 }
 
+/* What does not fit is refused by the calls of the first step. */
+static bool fits(const sequence *all, const weights *w)
+{
+    const hk_array *x = all->x;
+    const hk_array *const others[] = {all->state, w->of_x, w->bias_of_x, w->of_h, w->bias_of_h};
+    bool same = has_kernel(x) && x->shape.dims[2] > 0;
+    for (size_t i = 0; same && i < sizeof others / sizeof *others; i++)
+        same = !others[i]->failed && others[i]->dtype == x->dtype;
+    return same && w->of_x->shape.dims[1] == x->shape.dims[2];
+}
+
+/* One call does all steps, with the weights packed once. Of few steps that would be a large part; and where rows are few, large
+ * weights are read by all cores if each step is a product by itself. */
+static bool goes_at_once(const sequence *all, const weights *w)
+{
+    enum { FEW_STEPS = 4, FEW_ROWS = 16, MANY_WEIGHTS = 1 << 19 };
+    const hk_array *x = all->x;
+    return !all->is_within && fits(all, w) && x->shape.dims[1] >= FEW_STEPS &&
+           (x->shape.dims[0] >= FEW_ROWS || w->of_h->size <= MANY_WEIGHTS) &&
+           hk_array_device(x).handle->class->kernels == HKI_CPU;
+}
+
+static hk_array *run_at_once(const recurrent *layer, const weights *w, hk_array *x, carried before)
+{
+    static const hki_recurrence_kind kinds[] = {[HK_RECURRENT_TANH] = HKI_RECURRENCE_TANH,
+                                                [HK_RECURRENT_GRU] = HKI_RECURRENCE_GRU,
+                                                [HK_RECURRENT_LSTM] = HKI_RECURRENCE_LSTM};
+    const hki_recurrence_options options = {
+        .kind = kinds[layer->kind], .is_reversed = layer->is_reversed, .keeps = hk_is_recording()};
+    hk_array *const inputs[] = {x,        w->of_x, w->bias_of_x, w->of_h, w->bias_of_h,
+                                before.h, before.c};
+    hk_array *results[2];
+    hki_op_call_all(&hki_op_recurrence, inputs, 7, &options, (hk_device){NULL}, results, 2);
+    return layer->whole_state && before.c ? (hk_concat)(results, 2, -1) : results[0];
+}
+
 /* All steps one after another; NULL without host memory. */
 static hk_array *run(hk_module *self, const sequence *all)
 {
@@ -159,11 +195,13 @@ static hk_array *run(hk_module *self, const sequence *all)
     const bool has_c = layer->kind == HK_RECURRENT_LSTM;
     carried now = {.h = has_c ? part(layer, all->state, 0) : all->state,
                    .c = has_c ? part(layer, all->state, 1) : NULL};
+    const weights w = weights_of(self, all->x);
+    if (goes_at_once(all, &w))
+        return run_at_once(layer, &w, all->x, now);
+    hk_array *from_x = (hk_linear)(all->x, w.of_x, w.bias_of_x);
     hk_array **results = malloc((size_t)count * sizeof *results);
     if (!results)
         return NULL;
-    const weights w = weights_of(self, all->x);
-    hk_array *from_x = (hk_linear)(all->x, w.of_x, w.bias_of_x);
     for (int i = 0; i < count; i++) {
         const int at = layer->is_reversed ? count - 1 - i : i;
         const carried next = step(layer, &w, (hk_index)(from_x, 1, at), now);

@@ -5,6 +5,7 @@
 
 #include "op/kernels/recurrent/cell_loops.h"
 #include "op/operators/join.h"
+#include "op/operators/recurrent_cell.h"
 
 #include <math.h>
 #include <string.h>
@@ -83,12 +84,6 @@ static hki_batch_kind batch(hki_batch *batch)
 
 enum { MOST_PARTS = HKI_LSTM_KEPT };
 
-/* -0, which leaves what it is added to as it is. */
-#define EIGHT     -0.0, -0.0, -0.0, -0.0, -0.0, -0.0, -0.0, -0.0
-#define SIXTYFOUR EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT
-static const double none_f64[HKI_CELL_CHUNK] = {SIXTYFOUR, SIXTYFOUR, SIXTYFOUR, SIXTYFOUR};
-static const float none_f32[HKI_CELL_CHUNK] = {SIXTYFOUR, SIXTYFOUR, SIXTYFOUR, SIXTYFOUR};
-
 /* A run of units of one row. */
 typedef struct run {
     int64_t row, first, count, units;
@@ -100,7 +95,7 @@ static const void *read_part(const hki_kernel_call *call, int index, const run *
 {
     const hki_tensor *x = &call->in[index];
     if (index >= call->input_count || !x->data)
-        return call->out[0].dtype == HK_F32 ? (const void *)none_f32 : none_f64;
+        return call->out[0].dtype == HK_F32 ? (const void *)hki_cell_none_f32 : hki_cell_none_f64;
     const size_t bytes = hk_dtype_bytes(x->dtype);
     const int64_t from = at->row * x->strides[0] + (k * at->units + at->first) * x->strides[1];
     const char *data = (const char *)x->data + from * (int64_t)bytes;
@@ -267,33 +262,34 @@ static hk_array *joined(hk_array *const *given, int count, hk_array *like)
     return hki_concat(all, count, 1);
 }
 
-/* The same as the kernel, by calls that the tape notes. */
-static void lstm_recorded(const hki_grad_call *call, hk_array **ds, hk_array **dc)
+void hki_lstm_back_recorded(const hki_cell_back *of, hk_array **results)
 {
-    hk_array *c = call->inputs[STATE], *dy = call->dys[0], *sums[HKI_LSTM_SUMS];
-    const int64_t units = c->shape.dims[1];
+    hk_array *dy = of->dy, *sums[HKI_LSTM_SUMS];
+    const int64_t units = of->state->shape.dims[1];
     hk_array *kept[HKI_LSTM_KEPT], *dkept[HKI_LSTM_KEPT];
     for (int k = 0; k < HKI_LSTM_KEPT; k++) {
-        kept[k] = part(call->outputs[2], k, units);
-        dkept[k] = part(call->dys[2], k, units);
+        kept[k] = part(of->kept, k, units);
+        dkept[k] = part(of->dkept, k, units);
     }
     hk_array *squashed = add(times(dy, kept[3]), dkept[4]);
-    hk_array *dcell = add(squashed ? tanh_back(kept[4], squashed) : NULL, call->dys[1]);
-    hk_array *of[HKI_LSTM_SUMS] = {times(dcell, kept[2]), times(dcell, c), times(dcell, kept[0]),
-                                   times(dy, kept[4])};
+    hk_array *dcell = add(squashed ? tanh_back(kept[4], squashed) : NULL, of->dnext);
+    hk_array *gates[HKI_LSTM_SUMS] = {times(dcell, kept[2]), times(dcell, of->state),
+                                      times(dcell, kept[0]), times(dy, kept[4])};
     for (int k = 0; k < HKI_LSTM_SUMS; k++) {
-        hk_array *d = add(of[k], dkept[k]);
+        hk_array *d = add(gates[k], dkept[k]);
         sums[k] = !d ? NULL : k == 2 ? tanh_back(kept[k], d) : gate_back(kept[k], d);
     }
-    *ds = joined(sums, HKI_LSTM_SUMS, c);
-    *dc = dcell ? times(dcell, kept[1]) : hki_op_call1(&hki_op_zeros_like, c, NULL);
+    results[0] = joined(sums, HKI_LSTM_SUMS, of->state);
+    results[1] = dcell ? times(dcell, kept[1]) : hki_op_call1(&hki_op_zeros_like, of->state, NULL);
 }
 
 static void lstm_grad(hki_grad_call *call)
 {
     hk_array *results[2];
     if (call->is_recorded) {
-        lstm_recorded(call, &results[0], &results[1]);
+        hki_lstm_back_recorded(&(hki_cell_back){call->outputs[2], call->inputs[STATE], call->dys[0],
+                                                call->dys[1], call->dys[2]},
+                               results);
     } else {
         hk_array *const inputs[] = {call->outputs[2], call->inputs[STATE], call->dys[0],
                                     call->dys[1], call->dys[2]};
@@ -304,15 +300,15 @@ static void lstm_grad(hki_grad_call *call)
     call->dx[STATE] = call->wanted[STATE] ? results[1] : NULL;
 }
 
-static void gru_recorded(const hki_grad_call *call, hk_array **results)
+void hki_gru_back_recorded(const hki_cell_back *of, hk_array **results)
 {
-    hk_array *state = call->inputs[STATE], *dy = call->dys[0];
+    hk_array *state = of->state, *dy = of->dy;
     hk_array *of_x[HKI_GRU_SUMS], *of_h[HKI_GRU_SUMS];
     const int64_t units = state->shape.dims[1];
     hk_array *kept[HKI_GRU_KEPT], *dkept[HKI_GRU_KEPT];
     for (int k = 0; k < HKI_GRU_KEPT; k++) {
-        kept[k] = part(call->outputs[1], k, units);
-        dkept[k] = part(call->dys[1], k, units);
+        kept[k] = part(of->kept, k, units);
+        dkept[k] = part(of->dkept, k, units);
     }
     hk_array *d = add(times(dy, rest(kept[1])), dkept[2]);
     hk_array *dcandidate = d ? tanh_back(kept[2], d) : NULL;
@@ -332,7 +328,11 @@ static void gru_grad(hki_grad_call *call)
 {
     hk_array *results[3];
     if (call->is_recorded) {
-        gru_recorded(call, results);
+        hki_gru_back_recorded(&(hki_cell_back){.kept = call->outputs[1],
+                                               .state = call->inputs[STATE],
+                                               .dy = call->dys[0],
+                                               .dkept = call->dys[1]},
+                              results);
     } else {
         hk_array *const inputs[] = {call->outputs[1], call->inputs[STATE], call->dys[0],
                                     call->dys[1]};

@@ -25,13 +25,20 @@ size_t hki_layer_packed_bytes(const hki_layer *layer, bool f64)
                               HKI_CACHE_LINE);
 }
 
+static int64_t x_row_of(const hki_layer *layer)
+{
+    return layer->x_row ? layer->x_row : layer->inputs;
+}
+
 /* Rows that begin at such distances share a few places of the first cache, so that a tile's would push each other out:
    then they are copied to rows that lie further apart, by an odd number of lines. */
 static size_t spread_row_bytes(const hki_layer *layer, bool f64)
 {
     enum { BAD_DISTANCE = 1024, LINE = 64 };
-    const size_t bytes = (size_t)layer->inputs * item_bytes(f64);
-    return bytes % BAD_DISTANCE == 0 ? bytes + LINE : 0;
+    if ((size_t)x_row_of(layer) * item_bytes(f64) % BAD_DISTANCE)
+        return 0;
+    const size_t bytes = hki_round_up_bytes((size_t)layer->inputs * item_bytes(f64), LINE);
+    return bytes / LINE % 2 ? bytes : bytes + LINE;
 }
 
 size_t hki_layer_scratch_bytes(const hki_layer *layer, bool f64, int64_t samples)
@@ -49,14 +56,15 @@ void hki_layer_run(const hki_layer *layer, bool f64, const void *x, int64_t samp
                    const void *packed, const void *bias, void *y, void *scratch)
 {
     const size_t row = (size_t)layer->inputs * item_bytes(f64);
+    const size_t x_row = (size_t)x_row_of(layer) * item_bytes(f64);
     const size_t spread = spread_row_bytes(layer, f64);
     for (int64_t s = 0; spread && s < samples; s++)
-        memcpy((char *)scratch + (size_t)s * spread, (const char *)x + (size_t)s * row, row);
+        memcpy((char *)scratch + (size_t)s * spread, (const char *)x + (size_t)s * x_row, row);
     kernels_get(f64)->run(&(hki_layer_call){
         .layer = layer,
         .x = spread ? scratch : x,
         .samples = samples,
-        .x_row = (int64_t)((spread ? spread : row) / item_bytes(f64)),
+        .x_row = (int64_t)((spread ? spread : x_row) / item_bytes(f64)),
         .packed = packed,
         .bias = bias,
         .y = y,

@@ -14,6 +14,7 @@
 typedef struct hki_layer {
     int64_t inputs, outputs; /* 1 and more each */
     bool relu;               /* y = a < 0 ? 0 : a */
+    int64_t x_row;           /* elements from a sample of x to the next; 0: inputs */
 } hki_layer;
 
 /* Bytes of packed weights, and of the workspace for so many samples; multiples of 64, and so are the addresses. */
@@ -24,7 +25,7 @@ size_t hki_layer_scratch_bytes(const hki_layer *layer, bool f64, int64_t samples
 void hki_layer_pack(const hki_layer *layer, bool f64, const void *weight, bool transposed,
                     void *packed);
 
-/* y (samples, outputs) = relu(x (samples, inputs) times the weights + bias (outputs)); bias may be NULL. Each sum goes
+/* y (samples, outputs) = relu(x (samples, inputs), as far apart as x_row says, times the weights + bias (outputs)); bias may be NULL. Each sum goes
    through the inputs in their order. y overlaps nothing. */
 void hki_layer_run(const hki_layer *layer, bool f64, const void *x, int64_t samples,
                    const void *packed, const void *bias, void *y, void *scratch);

@@ -35,7 +35,7 @@ static void check_layer(bool f64, int64_t inputs, int64_t outputs, int64_t sampl
                         bool biased, bool relu)
 {
     const size_t item = f64 ? sizeof(double) : sizeof(float);
-    const hki_layer layer = {inputs, outputs, relu};
+    const hki_layer layer = {.inputs = inputs, .outputs = outputs, .relu = relu};
     buffer x = filled(f64, samples * inputs), weight = filled(f64, inputs * outputs);
     buffer bias = filled(f64, outputs);
     buffer y = buffer_make((size_t)(samples * outputs) * item);
@@ -76,11 +76,38 @@ static void check_layer(bool f64, int64_t inputs, int64_t outputs, int64_t sampl
         buffer_drop(all[i]);
 }
 
+/* Rows that lie apart give the bytes of the same rows side by side. */
+static void check_rows_apart(bool f64, int64_t inputs, int64_t x_row)
+{
+    enum { OUTPUTS = 37, SAMPLES = 17 };
+    const size_t item = f64 ? sizeof(double) : sizeof(float);
+    const hki_layer dense = {.inputs = inputs, .outputs = OUTPUTS};
+    const hki_layer apart = {.inputs = inputs, .outputs = OUTPUTS, .x_row = x_row};
+    buffer x = filled(f64, SAMPLES * x_row), weight = filled(f64, inputs * OUTPUTS);
+    buffer rows = buffer_make((size_t)(SAMPLES * inputs) * item);
+    buffer y = buffer_make(SAMPLES * OUTPUTS * item), expected = buffer_make(y.bytes);
+    buffer packed = buffer_make(hki_layer_packed_bytes(&dense, f64));
+    buffer scratch = buffer_make(hki_layer_scratch_bytes(&apart, f64, SAMPLES));
+    buffer scratch_dense = buffer_make(hki_layer_scratch_bytes(&dense, f64, SAMPLES));
+    for (int64_t s = 0; s < SAMPLES; s++)
+        memcpy(rows.data + (size_t)(s * inputs) * item, x.data + (size_t)(s * x_row) * item,
+               (size_t)inputs * item);
+    hki_layer_pack(&dense, f64, weight.data, false, packed.data);
+    hki_layer_run(&dense, f64, rows.data, SAMPLES, packed.data, NULL, expected.data,
+                  scratch_dense.data);
+    hki_layer_run(&apart, f64, x.data, SAMPLES, packed.data, NULL, y.data, scratch.data);
+    CHECK(!memcmp(y.data, expected.data, y.bytes));
+    const buffer *const all[] = {&x,        &weight, &rows,    &y,
+                                 &expected, &packed, &scratch, &scratch_dense};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        buffer_drop(all[i]);
+}
+
 /* What is no number goes where it belongs and nowhere else; a relu lets it through, as the operator does. */
 static void check_nan(void)
 {
     enum { INPUTS = 3, OUTPUTS = 5, SAMPLES = 4 };
-    const hki_layer layer = {INPUTS, OUTPUTS, true};
+    const hki_layer layer = {.inputs = INPUTS, .outputs = OUTPUTS, .relu = true};
     buffer x = filled(false, SAMPLES * INPUTS), weight = filled(false, INPUTS * OUTPUTS);
     buffer y = buffer_make(SAMPLES * OUTPUTS * sizeof(float));
     buffer packed = buffer_make(hki_layer_packed_bytes(&layer, false));
@@ -108,6 +135,9 @@ static int run(void)
         check_layer(random_between(0, 1), random_between(1, 300), random_between(1, 80),
                     random_between(1, 70), random_between(0, 1), random_between(0, 1),
                     random_between(0, 1));
+    check_rows_apart(false, 48, 51);
+    check_rows_apart(false, 48, 512); /* rows that are spread */
+    check_rows_apart(true, 256, 768);
     check_nan();
     return check_result();
 }

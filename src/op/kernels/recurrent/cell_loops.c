@@ -2,6 +2,11 @@
 
 #include "base/kernel_isa.h"
 
+#define EIGHT     -0.0, -0.0, -0.0, -0.0, -0.0, -0.0, -0.0, -0.0
+#define SIXTYFOUR EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT
+const double hki_cell_none_f64[HKI_CELL_CHUNK] = {SIXTYFOUR, SIXTYFOUR, SIXTYFOUR, SIXTYFOUR};
+const float hki_cell_none_f32[HKI_CELL_CHUNK] = {SIXTYFOUR, SIXTYFOUR, SIXTYFOUR, SIXTYFOUR};
+
 const hki_cell_loops *hki_cell_loops_get(void)
 {
     return hki_kernel_isa_get() != HKI_ISA_PORTABLE && hki_cell_loops_avx2.lstm_f32

@@ -17,8 +17,12 @@ enum {
 
 /* lstm: x and h are the sums of inputs and of the state, c the cell before; y and next: the state and the cell after.
  * lstm_back: dy, dnext, dkept: gradients of what `lstm` gives, none of them NULL; ds: of x, and of h; dc: of c.
+ * add: y += x. tanh: y = tanh(x + h). tanh_back: its gradient, by what it gave.
  * gru: y is the state after `state`. gru_back: dx: of x, dh: of h, dstate: of state. */
 #define HKI_CELL_LOOPS(T, name)                                                                    \
+    void (*add_##name)(const T *x, T *y, int64_t count);                                           \
+    void (*tanh_##name)(const T *x, const T *h, T *y, int64_t count);                              \
+    void (*tanh_back_##name)(const T *y, const T *dy, T *dx, int64_t count);                       \
     void (*lstm_##name)(const T *const *x, const T *const *h, const T *c, T *y, T *next,           \
                         T *const *kept, int64_t count);                                            \
     void (*lstm_back_##name)(const T *const *kept, const T *c, const T *dy, const T *dnext,        \
@@ -33,6 +37,10 @@ typedef struct hki_cell_loops {
     HKI_CELL_LOOPS(float, f32)
     HKI_CELL_LOOPS(double, f64)
 } hki_cell_loops;
+
+/* As many as a call takes, of -0, which leaves what it is added to as it is: a gradient that is left out. */
+extern const float hki_cell_none_f32[HKI_CELL_CHUNK];
+extern const double hki_cell_none_f64[HKI_CELL_CHUNK];
 
 /* Those of the best instruction set that this processor has. */
 const hki_cell_loops *hki_cell_loops_get(void);

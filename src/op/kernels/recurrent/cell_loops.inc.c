@@ -28,6 +28,16 @@
     {                                                                                              \
         EACH dx[j] = dy[j] * (1 - y[j] * y[j]);                                                    \
     }                                                                                              \
+    static void add_##name(const T *restrict x, T *restrict y, int64_t count)                      \
+    {                                                                                              \
+        EACH y[j] += x[j];                                                                         \
+    }                                                                                              \
+    static void sums_tanh_##name(const T *restrict x, const T *restrict h, T *restrict y,          \
+                                 int64_t count)                                                    \
+    {                                                                                              \
+        sums_##name(x, h, y, count);                                                               \
+        tanh_##name(y, count);                                                                     \
+    }                                                                                              \
     static void lstm_##name(const T *const *x, const T *const *h, const T *c, T *y, T *next,       \
                             T *const *kept, int64_t count)                                         \
     {                                                                                              \
@@ -104,6 +114,8 @@
 FUNCTIONS(f32, float)
 FUNCTIONS(f64, double)
 
-const hki_cell_loops LOOPS = {
-    lstm_f32, lstm_back_f32, gru_f32, gru_back_f32, lstm_f64, lstm_back_f64, gru_f64, gru_back_f64,
-};
+#define LIST(name)                                                                                 \
+    add_##name, sums_tanh_##name, tanh_back_##name, lstm_##name, lstm_back_##name, gru_##name,     \
+        gru_back_##name
+
+const hki_cell_loops LOOPS = {LIST(f32), LIST(f64)};

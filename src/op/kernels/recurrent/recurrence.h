@@ -1,0 +1,57 @@
+/* All steps of a recurrent layer, and their gradients, for a range of rows: samples, which are independent of each other. Products go
+   by layer_kernel.h, whose weights are packed once for all steps, and what gates do by cell_loops.h.
+
+   Arrays lie in C order and overlap nowhere. Every function is reentrant and allocates nothing. A row has the same bytes whatever
+   other rows there are. */
+#ifndef HOCKET_OP_RECURRENCE_KERNEL_H
+#define HOCKET_OP_RECURRENCE_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum hki_recurrence_kind {
+    HKI_RECURRENCE_TANH,
+    HKI_RECURRENCE_GRU,
+    HKI_RECURRENCE_LSTM,
+    HKI_RECURRENCE_KINDS
+} hki_recurrence_kind;
+
+/* Parts of the sums of a kind, and of what gradients read of a step: of TANH what it gives. */
+typedef struct hki_recurrence_parts {
+    int64_t sums, kept;
+} hki_recurrence_parts;
+extern const hki_recurrence_parts hki_recurrence_parts_of[HKI_RECURRENCE_KINDS];
+
+typedef struct hki_recurrence {
+    hki_recurrence_kind kind;
+    bool f64, is_reversed; /* is_reversed: steps go from the last to the first */
+    int64_t steps, units;
+    int64_t inputs;     /* not of gradients: a row of x in a step */
+    const void *weight; /* of the state: (sums units, units) */
+} hki_recurrence;
+
+/* x is (rows, steps, inputs), h and c before the first step are (rows, units), all else (rows, steps, parts units). */
+typedef struct hki_recurrence_forward {
+    hki_recurrence of;
+    const void *x, *x_weight, *x_bias; /* x_weight: (sums units, inputs) */
+    const void *bias, *h0, *c0;        /* bias: of the state */
+    void *h, *c, *kept; /* c: of LSTM; kept: of LSTM and GRU, NULL: nobody wants it */
+} hki_recurrence_forward;
+
+/* past and first: c and c0 of LSTM, h and h0 of GRU. What is NULL of the gradients of h, c and kept is left out. */
+typedef struct hki_recurrence_backward {
+    hki_recurrence of;
+    const void *kept, *past, *first, *dh, *dc, *dkept;
+    void *dx, *dsums; /* of the sums of x and of h; dsums: of GRU, else they are the same */
+    void *dh0, *dc0;  /* dc0: of LSTM */
+} hki_recurrence_backward;
+
+/* Workspace for so many rows: 64-byte aligned, as it has to be. */
+size_t hki_recurrence_scratch_bytes(const hki_recurrence *of, bool is_backward, int64_t rows);
+void hki_recurrence_run(const hki_recurrence_forward *call, int64_t begin, int64_t end,
+                        void *scratch);
+void hki_recurrence_run_backward(const hki_recurrence_backward *call, int64_t begin, int64_t end,
+                                 void *scratch);
+
+#endif

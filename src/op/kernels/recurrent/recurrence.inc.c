@@ -1,0 +1,156 @@
+/* The steps, for one type T of elements; FN names a function of it. */
+
+static const T *FN(part)(const void *all, const span *at, int64_t units, int64_t parts, int64_t k)
+{
+    return (const T *)all + (at->at * parts + k) * units + at->first;
+}
+
+static T *FN(place_of)(void *all, const span *at, int64_t units, int64_t parts, int64_t k)
+{
+    return (T *)all + (at->at * parts + k) * units + at->first;
+}
+
+/* What was before the step. */
+static const T *FN(before)(const hki_recurrence *of, const void *all, const void *first,
+                           const span *at)
+{
+    if (at->step == 0)
+        return (const T *)first + at->row * of->units + at->first;
+    return (const T *)all + place(of, at->row, at->step - 1) * of->units + at->first;
+}
+
+/* x_sums and sums: of the row in this step. */
+static void FN(cell)(const hki_recurrence_forward *call, const span *at, const T *x_sums,
+                     const T *sums)
+{
+    const hki_recurrence *of = &call->of;
+    const hki_recurrence_parts parts = hki_recurrence_parts_of[of->kind];
+    const hki_cell_loops *loops = hki_cell_loops_get();
+    const int64_t units = of->units;
+    const T *x[HKI_LSTM_SUMS], *h[HKI_LSTM_SUMS];
+    T *kept[HKI_LSTM_KEPT], room[HKI_LSTM_KEPT][HKI_CELL_CHUNK];
+    for (int64_t k = 0; k < parts.sums; k++) {
+        x[k] = x_sums + k * units + at->first;
+        h[k] = sums + k * units + at->first;
+    }
+    for (int64_t k = 0; k < parts.kept; k++)
+        kept[k] = call->kept ? FN(place_of)(call->kept, at, units, parts.kept, k) : room[k];
+    T *y = FN(place_of)(call->h, at, units, 1, 0);
+    if (of->kind == HKI_RECURRENCE_LSTM)
+        loops->FN(lstm)(x, h, FN(before)(of, call->c, call->c0, at), y,
+                        FN(place_of)(call->c, at, units, 1, 0), kept, at->count);
+    else if (of->kind == HKI_RECURRENCE_GRU)
+        loops->FN(gru)(x, h, FN(before)(of, call->h, call->h0, at), y, kept, at->count);
+    else
+        loops->FN(tanh)(x[0], h[0], y, at->count);
+}
+
+/* dh: the gradient of the row's state, from the steps behind; dc: of its cell, which becomes that of the cell before; dstate: of a GRU,
+ * what of the state before does not go by the weights. */
+static void FN(cell_back)(const hki_recurrence_backward *call, const span *at, const T *dh, T *dc,
+                          T *dstate)
+{
+    const hki_recurrence *of = &call->of;
+    const hki_recurrence_parts parts = hki_recurrence_parts_of[of->kind];
+    const hki_cell_loops *loops = hki_cell_loops_get();
+    const int64_t units = of->units;
+    const T *kept[HKI_LSTM_KEPT], *dkept[HKI_LSTM_KEPT];
+    T *dx[HKI_LSTM_SUMS], *dsums[HKI_LSTM_SUMS], dy[HKI_CELL_CHUNK];
+    for (int64_t k = 0; k < parts.kept; k++) {
+        kept[k] = FN(part)(call->kept, at, units, parts.kept, k);
+        dkept[k] =
+            call->dkept ? FN(part)(call->dkept, at, units, parts.kept, k) : FN(hki_cell_none);
+    }
+    for (int64_t k = 0; k < parts.sums; k++) {
+        dx[k] = FN(place_of)(call->dx, at, units, parts.sums, k);
+        dsums[k] = call->dsums ? FN(place_of)(call->dsums, at, units, parts.sums, k) : NULL;
+    }
+    memcpy(dy, dh, (size_t)at->count * sizeof(T));
+    if (call->dh)
+        loops->FN(add)(FN(part)(call->dh, at, units, 1, 0), dy, at->count);
+    if (of->kind == HKI_RECURRENCE_LSTM) {
+        if (call->dc)
+            loops->FN(add)(FN(part)(call->dc, at, units, 1, 0), dc, at->count);
+        loops->FN(lstm_back)(kept, FN(before)(of, call->past, call->first, at), dy, dc, dkept, dx,
+                             dc, at->count);
+    } else if (of->kind == HKI_RECURRENCE_GRU) {
+        loops->FN(gru_back)(kept, FN(before)(of, call->past, call->first, at), dy, dkept, dx, dsums,
+                            dstate, at->count);
+    } else {
+        loops->FN(tanh_back)(kept[0], dy, dx[0], at->count);
+    }
+}
+
+/* Sums of x in so many steps of each row; the samples of a call lie x_row apart, 0: side by side. */
+static void FN(sums_of_x)(const hki_recurrence_forward *call, int64_t first, int64_t samples,
+                          int64_t x_row, const void *packed, T *sums, void *spread)
+{
+    const hki_layer layer = layer_of_x(&call->of, x_row);
+    const T *x = (const T *)call->x + first * layer.inputs;
+    hki_layer_run(&layer, sizeof(T) == sizeof(double), x, samples, packed, call->x_bias, sums,
+                  spread);
+}
+
+static void FN(run)(const hki_recurrence_forward *call, int64_t begin, int64_t end, char *scratch)
+{
+    const hki_recurrence *of = &call->of;
+    const bool f64 = sizeof(T) == sizeof(double), x_first = is_x_first(end - begin);
+    const places bytes = places_of(of, false, end - begin);
+    char *packed_x = scratch + bytes.packed, *spread = packed_x + bytes.packed_x;
+    T *x_sums = (T *)(void *)(spread + bytes.spread);
+    T *sums = (T *)(void *)(spread + bytes.spread + bytes.x_sums);
+    const hki_layer of_x = layer_of_x(of, 0);
+    hki_layer layer = layer_of(of, false, 0);
+    hki_layer_pack(&layer, f64, of->weight, false, scratch);
+    hki_layer_pack(&of_x, f64, call->x_weight, false, packed_x);
+    if (x_first)
+        FN(sums_of_x)
+    (call, begin * of->steps, (end - begin) * of->steps, 0, packed_x, x_sums, spread);
+    const T *h = (const T *)call->h0 + begin * of->units;
+    for (int64_t step = 0; step < of->steps; step++) {
+        if (!x_first)
+            FN(sums_of_x)
+        (call, place(of, begin, step), end - begin, of->steps * of->inputs, packed_x, x_sums,
+         spread);
+        hki_layer_run(&layer, f64, h, end - begin, scratch, call->bias, sums, spread);
+        for (int64_t row = begin; row < end; row++)
+            for (int64_t first = 0; first < of->units; first += HKI_CELL_CHUNK) {
+                const span at = span_at(of, row, step, first);
+                const int64_t x_at = x_first ? at.at - begin * of->steps : row - begin;
+                FN(cell)
+                (call, &at, x_sums + x_at * layer.outputs, sums + (row - begin) * layer.outputs);
+            }
+        h = (const T *)call->h + place(of, begin, step) * of->units;
+        layer.x_row = row_of(of, false);
+    }
+}
+
+static void FN(run_backward)(const hki_recurrence_backward *call, int64_t begin, int64_t end,
+                             char *scratch)
+{
+    const hki_recurrence *of = &call->of;
+    const places bytes = places_of(of, true, end - begin);
+    const int64_t rows = end - begin, units = of->units;
+    const hki_layer layer = layer_of(of, true, row_of(of, true));
+    char *spread = scratch + bytes.packed;
+    T *dstate = (T *)(void *)(spread + bytes.spread);
+    T *dh = (T *)call->dh0 + begin * units, *dc = call->dc0 ? (T *)call->dc0 + begin * units : NULL;
+    hki_layer_pack(&layer, sizeof(T) == sizeof(double), of->weight, true, scratch);
+    memset(dh, 0, (size_t)(rows * units) * sizeof(T));
+    if (dc)
+        memset(dc, 0, (size_t)(rows * units) * sizeof(T));
+    for (int64_t step = of->steps - 1; step >= 0; step--) {
+        for (int64_t row = 0; row < rows; row++)
+            for (int64_t first = 0; first < units; first += HKI_CELL_CHUNK) {
+                const span at = span_at(of, begin + row, step, first);
+                const int64_t i = row * units + first;
+                FN(cell_back)(call, &at, dh + i, dc ? dc + i : NULL, dstate + i);
+            }
+        const T *dsums = call->dsums ? call->dsums : call->dx;
+        hki_layer_run(&layer, sizeof(T) == sizeof(double),
+                      dsums + place(of, begin, step) * layer.inputs, rows, scratch, NULL, dh,
+                      spread);
+        if (of->kind == HKI_RECURRENCE_GRU)
+            hki_cell_loops_get()->FN(add)(dstate, dh, rows * units);
+    }
+}
