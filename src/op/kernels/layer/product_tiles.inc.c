@@ -242,9 +242,6 @@ static int64_t LANES_FN(tile_begin)(int64_t rows, int64_t tiles, int64_t t)
     return t * (rows / tiles) + hki_min(t, rows % tiles);
 }
 
-/* Rows that lie far apart are no stream that processors would see. */
-#define GATHER_AHEAD 8
-
 /* The same of a transposed one, all tiles at once, since their rows lie side by side: each becomes [k][row]. */
 LANES_TARGET static void LANES_FN(product_gather_a)(const hki_product_call *call, int64_t i0,
                                                     int64_t i1, int64_t k0, int64_t k1, T *to)
@@ -255,9 +252,6 @@ LANES_TARGET static void LANES_FN(product_gather_a)(const hki_product_call *call
     for (int64_t k = 0; k < depth; k++, from += p->lda) {
         /* what a vector has too much, the next ones of the tile overwrite: a row each at least */
         const bool whole = k + L <= depth && p->lda >= L;
-        if (k + GATHER_AHEAD < depth)
-            for (int64_t i = 0; i < rows; i += L)
-                __builtin_prefetch(from + GATHER_AHEAD * p->lda + i);
         for (int64_t t = 0, begin = 0, end; t < tiles; t++, begin = end) {
             end = LANES_FN(tile_begin)(rows, tiles, t + 1);
             LANES_FN(copy_row)
