@@ -48,8 +48,9 @@ if(HOCKET_SANITIZE)
   target_link_options(hocket_flags INTERFACE ${sanitizers})
 endif()
 
-# hocket_use_internal(TARGET): links the static library, with src/ to include from.
+# hocket_use_internal(TARGET): links the static library, with src/ to include from, and as little of BLAS as libhocket.so.
 function(hocket_use_internal target)
+  target_sources(${target} PRIVATE $<TARGET_OBJECTS:hocket_unused_blas>)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(${target} PRIVATE hocket_flags hocket::hocket_static)
 endfunction()

@@ -105,18 +105,12 @@ foreach(source IN LISTS fuzz_sources)
   endif()
 endforeach()
 
-# The same with libFuzzer, which wants to see where the parsers go: scripts/fuzz builds and runs them.
+# The same with libFuzzer, which wants to see where the parsers go (CMakeLists.txt): scripts/fuzz builds and runs them.
 if(HOCKET_SANITIZE STREQUAL "address" AND CMAKE_C_COMPILER_ID MATCHES "Clang")
-  file(GLOB fuzzed_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/base/*.c" "${PROJECT_SOURCE_DIR}/src/data/*.c"
-       "${PROJECT_SOURCE_DIR}/src/io/*.c" "${PROJECT_SOURCE_DIR}/src/trace/*.c" "${PROJECT_SOURCE_DIR}/src/forecast/*.c")
-  list(FILTER fuzzed_sources EXCLUDE REGEX "_test\\.c$|/html\\.c$")
-  add_library(hocket_fuzzed OBJECT EXCLUDE_FROM_ALL ${fuzzed_sources})
-  hocket_use_internal(hocket_fuzzed)
-  target_compile_options(hocket_fuzzed PRIVATE -fsanitize=fuzzer-no-link)
   add_custom_target(fuzzers)
   foreach(source IN LISTS fuzz_sources)
     cmake_path(GET source STEM name)
-    add_executable(lib${name} EXCLUDE_FROM_ALL "${source}" $<TARGET_OBJECTS:hocket_fuzzed>)
+    add_executable(lib${name} EXCLUDE_FROM_ALL "${source}")
     set_target_properties(lib${name} PROPERTIES OUTPUT_NAME ${name}
                                                 RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/fuzz")
     hocket_use_internal(lib${name})

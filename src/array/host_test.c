@@ -8,6 +8,18 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+HKI_PLAIN_LOOPS static void fill(unsigned char *bytes, size_t count, bool is_bool)
+{
+    for (size_t i = 0; i < count; i++)
+        bytes[i] = (unsigned char)(is_bool ? i % 2 : i * 31 % 251);
+}
+
+HKI_PLAIN_LOOPS static void flip(unsigned char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        bytes[i] ^= 1;
+}
+
 static void test_round_trip(void)
 {
     static const size_t sizes[] = {1, 100, 20000, 3000000};
@@ -16,15 +28,13 @@ static void test_round_trip(void)
             HK_SCOPE;
             size_t count = sizes[i], bytes = count * hk_dtype_bytes((hk_dtype)d);
             unsigned char *in = malloc(bytes), *out = malloc(bytes);
-            for (size_t j = 0; j < bytes; j++)
-                in[j] = (unsigned char)(d == HK_BOOL ? j % 2 : j * 31 % 251);
+            fill(in, bytes, d == HK_BOOL);
             hk_array *x =
                 hk_from_host(in, hk_shape((int64_t)count), (hk_dtype)d, hk_device_default());
             CHECK(hk_array_dtype(x) == (hk_dtype)d);
             CHECK(hk_ok(hk_to_host(x, out, bytes)));
             CHECK(!memcmp(in, out, bytes));
-            for (size_t j = 0; j < bytes; j++)
-                in[j] ^= 1;
+            flip(in, bytes);
             hk_write(x, in, bytes);
             CHECK(hk_ok(hk_to_host(x, out, bytes)));
             CHECK(!memcmp(in, out, bytes));
