@@ -354,10 +354,11 @@ static void issue_step(const trainer *self, hk_array *const *arrays, int64_t sam
     }
 }
 
-/* The last batch of an epoch may be smaller. */
-static bool fits_capture(const trainer *self, hk_array *const *arrays)
+/* The last batch of an epoch may be smaller, for some ranks alone: then no rank replays, for the step has its number of samples, and a replay may
+ * write gradients in another order than calls. */
+static bool fits_capture(const trainer *self, hk_array *const *arrays, int64_t samples)
 {
-    bool fits = true;
+    bool fits = samples == self->step_samples;
     for (int d = 0; d < self->model.device_count; d++)
         fits = fits && hk_dim(arrays[d * STEP_ARRAYS + IMAGES], 0) == self->step_rows[d];
     return fits;
@@ -370,6 +371,7 @@ static void capture_step(trainer *self, hk_array *const *arrays, int64_t samples
     hk_capture_begin(arrays, n * STEP_ARRAYS);
     issue_step(self, arrays, samples);
     self->step = hk_capture_end(NULL);
+    self->step_samples = samples;
     for (int d = 0; d < n; d++)
         self->step_rows[d] = hk_dim(arrays[d * STEP_ARRAYS + IMAGES], 0);
 }
@@ -394,7 +396,7 @@ bool trainer_step(trainer *self)
         hk_optimizer_set_lr(self->optimizer, lr_now(self));
     if (self->captures && !self->step)
         capture_step(self, arrays, samples);
-    else if (self->captures && fits_capture(self, arrays))
+    else if (self->captures && fits_capture(self, arrays, samples))
         hk_replay(self->step, arrays, n * STEP_ARRAYS);
     else
         issue_step(self, arrays, samples);

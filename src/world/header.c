@@ -61,7 +61,9 @@ static const char *difference(const hki_header *a, const hki_header *b)
     if (a->operation != b->operation)
         return "all ranks must call the same, in the same order";
     if (a->hash == b->hash && a->order != b->order)
-        return "gradients go in the order in which they were last written, which must be the same";
+        return "gradients go in the order in which they were last written, which must be the same; "
+               "a "
+               "step is to be replayed by all ranks, or by none";
     if (a->operation == HKI_WORLD_REDUCE && a->root != b->root)
         return "HOCKET_WORLD_SUM must be the same"; /* then sizes of exchanges may differ, too */
     if (a->dtype != b->dtype || a->count != b->count || a->hash != b->hash)

@@ -31,6 +31,15 @@ for other in 2x2 4x1 4x1c; do
     cmp 1x4.text $other.text || wrong "$other: what is printed differs"
 done
 
+# A last batch of which ranks have shares that differ, or that one of them alone has had before: no step of it is replayed.
+one_part data/train 63
+for ranks in 3 4; do
+    train ${ranks}uneven $ranks cpu:0 --batch-size 32 --epochs 3
+    train ${ranks}unevenc $ranks cpu:0 --batch-size 32 --epochs 3 --no-capture
+    cmp ${ranks}uneven ${ranks}unevenc || wrong "$ranks ranks: a last batch that is not full has other losses captured"
+done
+one_part data/train 128
+
 # A file that four ranks have saved is gone on with by two, and by one process.
 train saved 4 cpu:0 --save file.safetensors --steps 2 --epochs 1
 train two 2 cpu:0,cpu:1 --resume file.safetensors
