@@ -47,6 +47,12 @@ train one 1 cpu:0,cpu:1,cpu:2,cpu:3 --resume file.safetensors
 tail -n 2 1x4 | cmp - two || wrong "two: other losses than without a pause"
 cmp two one || wrong "one: losses differ"
 
+# What ranks are not told alike is said before they train apart.
+timeout 60 "${launch[@]}" -n 1 "$hocket" train lenet --data data --devices cpu:0 --batch-size 64 --no-capture : \
+    -n 1 "$hocket" train lenet --data data --devices cpu:0 --batch-size 32 --no-capture > output 2>&1 \
+    && wrong "other batches: it trains"
+grep -q "rank 0 has 64 samples in a batch, but rank 1 has 32" output || wrong "other batches: no sentence"
+
 # Another launcher than the plug-in's: each process would be a world of one.
 case ${WORLD_MPI:-} in
 openmpi) other=mpich ;;
