@@ -336,8 +336,9 @@ static void move_piece(hki_link *link, hki_exchange *self, const hki_piece *piec
     }
 }
 
-/* Between machines in messages that libraries send without asking the receiver first. An answer would queue up behind what goes the other way,
- * so that only one direction of a link is in use at a time. Each rank begins with the next one: no rank is sent to by all. */
+/* Between machines in messages that libraries send without asking the receiver first, or ask all at once: sends go before places for what comes.
+ * An answer, or a question behind one, queues up behind data that goes the same way, so that only one direction of a link is in use at a time.
+ * On one machine places go first, for messages that find none are copied twice. Each rank begins with the next one: no rank is sent to by all. */
 static void move(hki_link *link, hki_exchange *self)
 {
     if (!take_turns(self)) {
@@ -346,9 +347,10 @@ static void move(hki_link *link, hki_exchange *self)
     }
     if (!hki_exchange_reserve(link, self, message_count(self, most_bytes(link))))
         return;
-    for (int pass = 0; pass < 2; pass++) /* places for what comes first */
+    const bool sends_first = most_bytes(link) == MOST_BYTES_AFAR;
+    for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < self->piece_count && !link->lost; i++)
-            if (self->pieces[i].is_send == (pass == 1))
+            if (self->pieces[i].is_send == ((pass == 0) == sends_first))
                 move_piece(link, self, &self->pieces[i]);
     if (!link->lost)
         hki_route_copy_own(link, self);
