@@ -6,7 +6,11 @@
 #include <string.h>
 
 /* Of a message: see move. */
-enum { MOST_BYTES_HERE = 1 << 30, MOST_BYTES_AFAR = 60 << 10 };
+enum {
+    MOST_BYTES_HERE = 1 << 30,
+    MOST_BYTES_OPEN_MPI = 60 << 10, /* its limit over TCP is 64 KiB */
+    MOST_BYTES_OTHERS = 16 << 10    /* MPICH over UCX asks from somewhere below 30 KiB on */
+};
 
 static int tag_of(const hki_exchange *self, bool is_mine, hki_tag tag)
 {
@@ -311,7 +315,9 @@ static bool take_turns(hki_exchange *self)
 static size_t most_bytes(const hki_link *link)
 {
     const hki_launcher *launcher = link->launcher;
-    return launcher->local_size >= launcher->size ? MOST_BYTES_HERE : MOST_BYTES_AFAR;
+    if (launcher->local_size >= launcher->size)
+        return MOST_BYTES_HERE;
+    return strncmp(link->world->library, "Open MPI", 8) ? MOST_BYTES_OTHERS : MOST_BYTES_OPEN_MPI;
 }
 
 static int message_count(const hki_exchange *self, size_t most)
@@ -336,9 +342,8 @@ static void move_piece(hki_link *link, hki_exchange *self, const hki_piece *piec
     }
 }
 
-/* Between machines in messages that libraries send without asking the receiver first, or ask all at once: sends go before places for what comes.
- * An answer, or a question behind one, queues up behind data that goes the same way, so that only one direction of a link is in use at a time.
- * On one machine places go first, for messages that find none are copied twice. Each rank begins with the next one: no rank is sent to by all. */
+/* Between machines in messages that libraries send without asking the receiver first. An answer would queue up behind what goes the other way,
+ * so that only one direction of a link is in use at a time. Each rank begins with the next one: no rank is sent to by all. */
 static void move(hki_link *link, hki_exchange *self)
 {
     if (!take_turns(self)) {
@@ -347,10 +352,9 @@ static void move(hki_link *link, hki_exchange *self)
     }
     if (!hki_exchange_reserve(link, self, message_count(self, most_bytes(link))))
         return;
-    const bool sends_first = most_bytes(link) == MOST_BYTES_AFAR;
-    for (int pass = 0; pass < 2; pass++)
+    for (int pass = 0; pass < 2; pass++) /* places for what comes first */
         for (int i = 0; i < self->piece_count && !link->lost; i++)
-            if (self->pieces[i].is_send == ((pass == 0) == sends_first))
+            if (self->pieces[i].is_send == (pass == 1))
                 move_piece(link, self, &self->pieces[i]);
     if (!link->lost)
         hki_route_copy_own(link, self);
