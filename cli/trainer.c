@@ -154,6 +154,39 @@ static bool init_network(trainer *self, const trainer_options *options)
     return !hk_status_print(hk_optimizer_status(self->optimizer), stderr);
 }
 
+/* Ranks that take other batches would train apart, and say nothing. */
+static bool ranks_agree(const trainer *self, const trainer_options *options)
+{
+    static const char *const names[] = {"training samples",
+                                        "test samples",
+                                        "samples in a batch",
+                                        "as the learning rate",
+                                        "as the seed",
+                                        "devices",
+                                        "epochs",
+                                        "captured steps (0: none)"};
+    enum { COUNT = sizeof names / sizeof *names };
+    const double own[COUNT] = {(double)hk_data_set_size(options->train),
+                               (double)hk_data_set_size(options->test),
+                               (double)options->batch_size,
+                               options->lr,
+                               (double)options->seed,
+                               self->model.device_count,
+                               (double)options->epochs,
+                               options->capture};
+    const int ranks = rank_count(self);
+    double *all = malloc((size_t)(ranks * COUNT) * sizeof *all);
+    bool agrees = all && !hk_status_print(gather(self, own, COUNT, all), stderr);
+    for (int i = COUNT; agrees && i < ranks * COUNT; i++) {
+        agrees = all[i] == all[i % COUNT];
+        if (!agrees && hk_group_rank(self->group) == 0)
+            fprintf(stderr, "hocket: rank 0 has %.12g %s, but rank %d has %.12g\n", all[i % COUNT],
+                    names[i % COUNT], i / COUNT, all[i]);
+    }
+    free(all);
+    return agrees;
+}
+
 /* ---- before and after ------------------------------------------------------------------------------ */
 
 bool trainer_init(trainer *self, const trainer_options *options)
@@ -170,7 +203,8 @@ bool trainer_init(trainer *self, const trainer_options *options)
     self->train = create_loader(self, options->train, options, options->shuffle);
     self->test = create_loader(self, options->test, options, false);
     if (hk_status_print(hk_loader_status(self->train), stderr) ||
-        hk_status_print(hk_loader_status(self->test), stderr) || !init_network(self, options))
+        hk_status_print(hk_loader_status(self->test), stderr) ||
+        (rank_count(self) > 1 && !ranks_agree(self, options)) || !init_network(self, options))
         return false;
 
     int64_t steps = trainer_step_count(self), test_steps = hk_loader_batch_count(self->test);
@@ -354,10 +388,11 @@ static void issue_step(const trainer *self, hk_array *const *arrays, int64_t sam
     }
 }
 
-/* The last batch of an epoch may be smaller. */
-static bool fits_capture(const trainer *self, hk_array *const *arrays)
+/* The last batch of an epoch may be smaller, for some ranks alone: then no rank replays, for the step has its number of samples, and a replay may
+ * write gradients in another order than calls. */
+static bool fits_capture(const trainer *self, hk_array *const *arrays, int64_t samples)
 {
-    bool fits = true;
+    bool fits = samples == self->step_samples;
     for (int d = 0; d < self->model.device_count; d++)
         fits = fits && hk_dim(arrays[d * STEP_ARRAYS + IMAGES], 0) == self->step_rows[d];
     return fits;
@@ -370,6 +405,7 @@ static void capture_step(trainer *self, hk_array *const *arrays, int64_t samples
     hk_capture_begin(arrays, n * STEP_ARRAYS);
     issue_step(self, arrays, samples);
     self->step = hk_capture_end(NULL);
+    self->step_samples = samples;
     for (int d = 0; d < n; d++)
         self->step_rows[d] = hk_dim(arrays[d * STEP_ARRAYS + IMAGES], 0);
 }
@@ -394,7 +430,7 @@ bool trainer_step(trainer *self)
         hk_optimizer_set_lr(self->optimizer, lr_now(self));
     if (self->captures && !self->step)
         capture_step(self, arrays, samples);
-    else if (self->captures && fits_capture(self, arrays))
+    else if (self->captures && fits_capture(self, arrays, samples))
         hk_replay(self->step, arrays, n * STEP_ARRAYS);
     else
         issue_step(self, arrays, samples);

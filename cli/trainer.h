@@ -35,6 +35,7 @@ typedef struct trainer {
     bool captures;
     hk_graph *step;                 /* counted; NULL: not captured yet */
     int64_t step_rows[MAX_DEVICES]; /* that it was captured with */
+    int64_t step_samples;           /* the same, of all ranks */
     /* Loss sum and right answers of each step of the epoch, on each device: read when they are ready, so
      * that no step waits. */
     hk_array *losses[MAX_DEVICES], *hits[MAX_DEVICES];

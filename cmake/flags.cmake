@@ -35,8 +35,8 @@ elseif(HOCKET_SANITIZE STREQUAL "thread")
   set(sanitizers -fsanitize=thread)
   # A child of a fork may start a runtime of its own, with threads. What threads still do at an exit is looked at for a
   # tenth of a second, and not for a whole one: some tests have many processes.
-  list(APPEND HOCKET_TEST_ENVIRONMENT
-    "TSAN_OPTIONS=die_after_fork=0:second_deadlock_stack=1:allocator_may_return_null=1:atexit_sleep_ms=100")
+  set(HOCKET_TSAN_OPTIONS "die_after_fork=0:second_deadlock_stack=1:allocator_may_return_null=1:atexit_sleep_ms=100")
+  list(APPEND HOCKET_TEST_ENVIRONMENT "TSAN_OPTIONS=${HOCKET_TSAN_OPTIONS}")
 elseif(HOCKET_SANITIZE)
   message(FATAL_ERROR "HOCKET_SANITIZE is \"${HOCKET_SANITIZE}\"; it may be address, thread or empty")
 endif()

@@ -4,7 +4,7 @@
 #   cli      tests/cli/cases/*, golden tests of the command
 #   html     tests/html/: the page of a timeline in a browser
 #   install  tests/install/: what a user of an installed hocket sees
-#   world    several ranks, by launchers of MPI: cmake/world_tests.cmake
+#   world    several ranks, by launchers of MPI: cmake/world_tests.cmake; some of them are `sanitized` too
 #   gpu      programs on the machine's NVIDIA GPUs: cmake/cuda_tests.cmake
 # A test passes by returning 0 and is skipped by returning 77. It runs in <build>/scratch/<name>, so
 # that what it writes is its own.

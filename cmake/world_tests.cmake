@@ -16,6 +16,10 @@ function(hocket_world_test name mpi)
   set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT
     "HOCKET_MPI=$<TARGET_FILE:hocket_mpi_${mpi}>" "ASAN_OPTIONS=detect_leaks=0"
     "OMPI_ALLOW_RUN_AS_ROOT=1" "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1" "WORLD_MPI=${mpi}")
+  if(HOCKET_SANITIZE STREQUAL "thread")
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT
+      "TSAN_OPTIONS=${HOCKET_TSAN_OPTIONS}:suppressions=${PROJECT_SOURCE_DIR}/tests/world_ranks/thread_sanitizer.txt")
+  endif()
 endfunction()
 
 # What does not depend on the plug-in: accelerators, splits of networks, emulated GPUs.
@@ -128,4 +132,11 @@ foreach(mpi IN LISTS HOCKET_MPI_NAMES)
         "HOCKET_CUDA_PLUGIN=$<TARGET_FILE:hocket_cuda_emulated>")
     endif()
   endforeach()
+endforeach()
+
+# What CI runs of them under sanitizers: each program once.
+foreach(test world.mpich.2 world.openmpi.splits.2 world.mpich.cuda_emulated.direct)
+  if(TEST ${test})
+    set_property(TEST ${test} APPEND PROPERTY LABELS sanitized)
+  endif()
 endforeach()

@@ -30,7 +30,8 @@ typedef struct hk_checkpoint {
     hk_module *const *replicas;
     int replica_count;
     /* State of a parameter of the module or a replica goes by its path, and is the same in all of them; other parameters go by
-     * their place in the list. What hk_optimizer_options says, but the learning rate, is the program's. */
+     * their place in the list. What hk_optimizer_options says, but the learning rate, is the program's. State in parts
+     * (hk_optimizer_create_sharded) is saved whole, so that any number of ranks and devices goes on, bit for bit. */
     hk_optimizer *optimizer;
     hk_loader *loader; /* its position and seed; devices may be others */
     /* Random streams, by their order. That of the calling thread is kept too, unless without_stream says so. */
@@ -45,7 +46,8 @@ typedef struct hk_checkpoint {
     size_t metadata_count;
 } hk_checkpoint;
 
-/* Saves all of it by hk_save: blocks, and is atomic. Failures: those of hk_save; the record of a failed module, optimiser or
+/* Saves all of it by hk_save: blocks, and is atomic. Where ranks share the optimiser's state, all of them call this: the first rank of
+ * its group writes what it was given, at its path, and the others learn what became of it. Else one rank saves. Failures: those of hk_save; the record of a failed module, optimiser or
  * loader; HK_INVALID_ARGUMENT. */
 HK_API const hk_status *hk_checkpoint_save(const char *path, const hk_checkpoint *checkpoint);
 

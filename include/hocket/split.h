@@ -109,8 +109,8 @@ HK_API const hk_status *hk_pipeline_run(const hk_pipeline_options *options, hk_a
  * where n > 1 and the number of ranks is no power of two, which adds up in another order.
  *
  * Parameters of the optimiser (hk_optimizer_get_parameter) and its arrays are the parts of this process; hk_optimizer_gather has whole
- * states, to be saved, and hk_optimizer_scatter takes them, on any number of devices and ranks. A step cannot
- * be captured. Errors as of hk_optimizer_create; what differs between ranks fails the step. */
+ * states, and hk_optimizer_scatter takes them, on any number of devices and ranks; hk_checkpoint_save does both. A step may be captured.
+ * Errors as of hk_optimizer_create; what differs between ranks fails the step. */
 HK_API hk_optimizer *hk_optimizer_create_sharded(const char *method, hk_array *const *params, int n,
                                                  int count, hk_group *group,
                                                  const hk_optimizer_options *options);

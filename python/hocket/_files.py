@@ -3,6 +3,7 @@
 import json as _json
 
 from . import _core
+from . import errors as _errors
 from ._creation import asarray as _asarray
 
 __all__ = ["save", "load", "Loaded", "save_checkpoint", "load_checkpoint"]
@@ -60,7 +61,11 @@ def save_checkpoint(path, **parts):
 
     parts: by names of one's own, modules, optimisers and loaders (what has state() and load()), Arrays, and values for JSON, such as
     the number of steps. The random stream of the calling thread is saved too. An optimiser's learning rate is, its other options are not.
+
+    Where ranks share an optimiser's state (``group=``), all of them call this: the first one saves, and all raise what keeps it from that.
+    Any number of ranks loads the file. Else one rank saves.
     """
+    group = next((group for part in parts.values() if (group := getattr(part, "_group", None))), None)
     arrays, texts = {}, {"hocket.stream": _json.dumps(_core._stream_state(None))}
     for name, part in parts.items():
         if isinstance(part, _core.Array):
@@ -71,7 +76,27 @@ def save_checkpoint(path, **parts):
             arrays |= {f"{name}.{key}": x for key, x in state.items() if isinstance(x, _core.Array)}
             state = {key: x for key, x in state.items() if not isinstance(x, _core.Array)}
         texts[name] = _json.dumps(state)
-    save(path, arrays, metadata=texts)
+    if group:
+        _save_by_first(group, path, arrays, texts)
+    else:
+        save(path, arrays, metadata=texts)
+
+
+def _save_by_first(group, path, arrays, texts):
+    failure, said = None, b""
+    if group.rank == 0:
+        try:
+            save(path, arrays, metadata=texts)
+        except Exception as error:
+            failure, said = error, f"{getattr(error, 'code', '')}\n{error}".encode()
+    box = _asarray(bytearray(said[:1000].ljust(1000, b"\0")))
+    group.broadcast([box])
+    said = bytes(box.tolist()).rstrip(b"\0").decode(errors="replace")
+    if failure:
+        raise failure
+    if said:
+        code, message = said.split("\n", 1)
+        raise _errors._CLASSES.get(code, _errors.Error)(f"rank 0: {message}")
 
 
 def _part(arrays, name):

@@ -365,8 +365,8 @@ class _Stateful(Optimizer):
 
     def _load_parts(self, arrays):
         own = {name: array for name, array in self._optimizer.arrays().items() if name.startswith("coefficients.")}
-        wanted = list(own) + [f"state.{i}" for i in range(len(self._params))]
-        _check_names(wanted, arrays)
+        # A rank that has no part of the state has no coefficients.
+        _check_names(["coefficients.0"] + [f"state.{i}" for i in range(len(self._params))], arrays)
         for name, array in own.items():
             array[...] = _asarray(arrays[name])
         for i in range(len(self._params)):

@@ -107,6 +107,26 @@ for p in pair:
 plain.step()
 half.step()
 assert (np.asarray(pair[0]) == np.asarray(pair[1])).all()
+# A file that all of them save, and that an optimizer without ranks, or of one rank, goes on from.
+hk.save_checkpoint(sys.argv[2], adam=parts, steps=1)
+one = [hk.optim.Adam([pair[0]]), hk.optim.Adam([pair[1]], group=all.split(r))]
+for optimizer in one[:2]:
+    assert hk.load_checkpoint(sys.argv[2], adam=optimizer)["steps"] == 1
+    loaded = optimizer.state()
+    assert (np.asarray(loaded["state.0"]) == np.asarray(states[0]["state.0"])).all()
+    assert (np.asarray(loaded["coefficients.0"]) == np.asarray(kept["coefficients.0"])).all()
+all.barrier()
+small = hk.full((2,), 1.0)  # of which the second rank has no part
+small.attach_grad()
+small = hk.optim.Adam([small], lr=0.25 if r == 0 else 0.5, group=all)
+hk.save_checkpoint(sys.argv[2], adam=small)
+hk.load_checkpoint(sys.argv[2], adam=small)
+assert small.lr == 0.25
+try:
+    hk.save_checkpoint("/no/such/folder/x.safetensors", adam=parts)
+    raise SystemExit("a file in no folder is saved")
+except (hk.Error, OSError) as error:
+    assert r == 0 or str(error).startswith("rank 0: "), error
 try:
     parts.load({"state.0": states[0]["state.0"]})
     raise SystemExit("coefficients are missing, and nothing is said")
@@ -131,7 +151,7 @@ def test_ranks(mpi, tmp_path):
     program.write_text(PROGRAM)
     environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", HOCKET_MPI=mpi)
     command = [launcher] + (["--oversubscribe"] if mpi == "openmpi" else [])
-    result = subprocess.run(command + ["-n", "2", sys.executable, str(program), "2"], env=environment, capture_output=True,
+    result = subprocess.run(command + ["-n", "2", sys.executable, str(program), "2", str(tmp_path / "file.safetensors")], env=environment, capture_output=True,
                             stdin=subprocess.DEVNULL, text=True, timeout=100)
     assert result.returncode == 0, result.stdout + result.stderr
 

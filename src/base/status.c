@@ -240,20 +240,17 @@ int hk_status_print(const hk_status *status, FILE *stream)
     if (hk_ok(status))
         return 0;
     status = known(status);
-    fprintf(stream, "hocket: ");
-    if (*status->operation)
-        fprintf(stream, "%s failed", status->operation);
-    else
-        fprintf(stream, "failed");
-    if (*status->device)
-        fprintf(stream, " on %s", status->device);
+    char line[16] = "", count[64] = "";
     if (*status->file)
-        fprintf(stream, " at %s:%d", status->file, status->line);
-    fprintf(stream, ": %s: %s\n", hk_code_name(status->code), status->message);
-    if (*status->inputs)
-        fprintf(stream, "        inputs: %s\n", status->inputs);
+        snprintf(line, sizeof line, ":%d", status->line);
     if (status->count > 1)
-        fprintf(stream, "        (the earliest of %llu failures)\n",
-                (unsigned long long)status->count);
+        snprintf(count, sizeof count, "        (the earliest of %llu failures)\n",
+                 (unsigned long long)status->count);
+    /* At once: other processes may print to the same terminal. */
+    fprintf(stream, "hocket: %s%sfailed%s%s%s%s%s: %s: %s\n%s%s%s%s", status->operation,
+            *status->operation ? " " : "", *status->device ? " on " : "", status->device,
+            *status->file ? " at " : "", status->file, line, hk_code_name(status->code),
+            status->message, *status->inputs ? "        inputs: " : "", status->inputs,
+            *status->inputs ? "\n" : "", count);
     return 1;
 }

@@ -393,6 +393,32 @@ int64_t hki_optimizer_get_slots(const hk_optimizer *self)
     return hki_update_slots(self->method->op);
 }
 
+bool hki_optimizer_is_sharded(const hk_optimizer *self)
+{
+    return self && self->frame.gather;
+}
+
+int hki_optimizer_whole_count(const hk_optimizer *self)
+{
+    return self->frame.gather ? self->frame.count : self->count;
+}
+
+hk_array *hki_optimizer_whole(const hk_optimizer *self, int index)
+{
+    return self->frame.gather ? self->frame.whole[index * self->frame.stride]
+                              : self->params[index].x;
+}
+
+const hk_status *hki_optimizer_agree(const hk_optimizer *self, const hk_status *own)
+{
+    return self->frame.agree(self->frame.context, own);
+}
+
+bool hki_optimizer_writes(const hk_optimizer *self)
+{
+    return self->frame.writes;
+}
+
 /* NULL, or why it is no state of this parameter, counted. */
 static const hk_status *check_state(const hk_optimizer *self, const hk_array *param, int index,
                                     const hk_array *state)
@@ -435,7 +461,7 @@ static const hk_status *check_index(const hk_optimizer *self, int index)
 {
     if (!hk_optimizer_get_method(self)[0])
         return hk_status_retain(hk_optimizer_status(self));
-    const int count = self->frame.gather ? self->frame.count : self->count;
+    const int count = hki_optimizer_whole_count(self);
     if (index >= 0 && index < count)
         return NULL;
     return hki_status_create(HK_OUT_OF_RANGE, NULL,

@@ -12,7 +12,12 @@ typedef struct hki_optimizer_frame {
     /* hk_optimizer_gather and _scatter, of `count` parameters. NULL: the optimiser's own. */
     hk_array *(*gather)(void *context, const hk_optimizer *optimizer, int index);
     void (*scatter)(void *context, hk_optimizer *optimizer, int index, hk_array *state);
-    int count;
+    /* Whether something went well on all ranks that share the state; all of them call it. own: what is wrong here, or NULL. NULL, or the
+     * record of the lowest rank that has one, counted. */
+    const hk_status *(*agree)(void *context, const hk_status *own);
+    hk_array *const *whole; /* these parameters: whole[index * stride], borrowed */
+    int stride, count;
+    bool writes; /* this rank saves the state, and no other */
     void *context;
 } hki_optimizer_frame;
 
@@ -29,6 +34,13 @@ hk_dims hki_optimizer_state_shape(const hk_optimizer *self, const hk_array *x);
  * each slot on; or fails, where `state` is none of that parameter. */
 void hki_optimizer_write_state(hk_optimizer *self, int own, const hk_array *param, int index,
                                hk_array *state, int64_t begin);
+/* What the optimiser was made for, whatever it keeps of it here: parameters, and whether the state is in parts. */
+bool hki_optimizer_is_sharded(const hk_optimizer *self);
+int hki_optimizer_whole_count(const hk_optimizer *self);
+hk_array *hki_optimizer_whole(const hk_optimizer *self, int index);
+/* hki_optimizer_frame's, of one that is sharded. */
+const hk_status *hki_optimizer_agree(const hk_optimizer *self, const hk_status *own);
+bool hki_optimizer_writes(const hk_optimizer *self);
 /* One that could not be made: its steps fail the parameters. error is taken. */
 hk_optimizer *hki_optimizer_create_failed(hk_array *const *params, int count,
                                           const hk_status *error);

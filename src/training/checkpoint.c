@@ -5,6 +5,7 @@
 #include "base/source.h"
 #include "base/text.h"
 #include "data/loader.h"
+#include "optim/optimizer.h"
 #include "training/parts.h"
 
 #include <hocket/hocket.h>
@@ -107,7 +108,7 @@ static const hk_status *write_parts(const char *path, const hki_parts *parts, co
     if (!entries)
         return hki_status_no_memory();
     for (int i = 0; i < parts->count; i++)
-        if (!parts->list[i].is_repeated)
+        if (!parts->list[i].is_repeated && parts->list[i].array)
             entries[count++] = (hk_save_entry){parts->list[i].name, parts->list[i].array};
     const hk_status *status = (hk_save)(path, entries, count,
                                         &(hk_save_options){.format = HK_FORMAT_SAFETENSORS,
@@ -117,19 +118,70 @@ static const hk_status *write_parts(const char *path, const hki_parts *parts, co
     return status;
 }
 
+/* Notes what is wrong on any rank. */
+static bool agree(hki_parts *parts)
+{
+    const hk_status *error = hki_optimizer_agree(parts->of->optimizer, parts->error);
+    hk_status_release(parts->error);
+    parts->error = error;
+    return !error;
+}
+
+/* Whole states are put together on all ranks; the first one keeps them, for the file. */
+static void gather(const hki_parts *parts, bool writes)
+{
+    for (int i = 0; i < parts->count; i++) {
+        hki_part *part = &parts->list[i];
+        if (part->kind != HKI_PART_STATE)
+            continue;
+        hk_array *state;
+        {
+            HK_SCOPE;
+            state = (hk_optimizer_gather)(parts->of->optimizer, part->index);
+            state = writes ? hk_take(state) : NULL;
+        }
+        part->array = writes ? hki_scope_add(state) : NULL;
+    }
+}
+
+/* All ranks that share a state come here, whatever has become of their lists. */
+static const hk_status *save_together(const char *path, hki_parts *parts, const texts *metadata)
+{
+    const bool writes = hki_optimizer_writes(parts->of->optimizer);
+    if (!agree(parts))
+        return NULL;
+    gather(parts, writes);
+    const hk_status *status = writes ? write_parts(path, parts, metadata) : hki_status_ok();
+    if (!hk_ok(status))
+        hki_parts_fail(parts, status);
+    return agree(parts) ? hki_status_ok() : NULL;
+}
+
+static bool prepare(hki_parts *parts, texts *metadata)
+{
+    const hk_loader *loader = parts->of->loader;
+    if (loader && !hk_ok(hk_loader_status(loader)))
+        return hki_parts_fail(parts, hk_loader_status(loader));
+    return hki_parts_collect(parts) && texts_init(metadata, parts);
+}
+
 const hk_status *(hk_checkpoint_save)(const char *path, const hk_checkpoint *checkpoint)
 {
     static const hk_checkpoint nothing = {0};
     hki_parts parts = {.of = checkpoint ? checkpoint : &nothing};
     texts metadata = {0};
-    const hk_loader *loader = parts.of->loader;
     const hk_status *status = NULL;
+    HK_SCOPE;
+    HK_PAUSE;
     if (!checkpoint)
         hki_parts_refuse(&parts, HK_INVALID_ARGUMENT, "argument checkpoint is NULL");
-    else if (loader && !hk_ok(hk_loader_status(loader)))
-        hki_parts_fail(&parts, hk_loader_status(loader));
-    else if (hki_parts_collect(&parts) && texts_init(&metadata, &parts))
+    else if (hki_optimizer_is_sharded(parts.of->optimizer)) {
+        hki_array_uncapturable("checkpoint_save", "ranks put states together; save after replays");
+        prepare(&parts, &metadata);
+        status = save_together(path, &parts, &metadata);
+    } else if (prepare(&parts, &metadata)) {
         status = write_parts(path, &parts, &metadata);
+    }
     if (!status)
         status = hki_status_lend(hk_status_retain(parts.error));
     texts_deinit(&metadata);
@@ -272,14 +324,16 @@ static bool check_none_left(loading *self)
 
 static bool check_fits(hki_parts *parts, const hki_part *part)
 {
-    char own[224], its[224];
-    if (!part->array || (hki_dims_equal(&part->array->shape, &part->loaded->shape) &&
-                         part->array->dtype == part->loaded->dtype))
+    char shape[192], its[224];
+    const hk_dims *dims = part->array ? &part->array->shape : &part->shape;
+    const hk_dtype dtype = part->array ? part->array->dtype : part->dtype;
+    if (part->kind == HKI_PART_AWAITED ||
+        (hki_dims_equal(dims, &part->loaded->shape) && dtype == part->loaded->dtype))
         return true;
-    hki_array_describe(part->array, own, sizeof own);
+    hki_dims_describe(dims, shape, sizeof shape);
     hki_array_describe(part->loaded, its, sizeof its);
-    return hki_parts_refuse(parts, HK_INVALID_ARGUMENT, "%s is %s, but in the file %s", part->name,
-                            own, its);
+    return hki_parts_refuse(parts, HK_INVALID_ARGUMENT, "%s is %s%s, but in the file %s",
+                            part->name, hk_dtype_name(dtype), shape, its);
 }
 
 /* Reads an array; it has no shape of its own to be compared with where it failed at its call. */
@@ -333,12 +387,14 @@ static bool read_arrays(loading *self)
 
 /* ---- taking it over -------------------------------------------------------------------------------------- */
 
-static void assign(const hki_part *part)
+static void assign(const hki_part *part, const hk_checkpoint *to)
 {
-    if (part->array)
+    if (part->kind == HKI_PART_ARRAY)
         (hk_assign)(part->array, part->loaded);
-    else
+    else if (part->kind == HKI_PART_AWAITED)
         (hk_module_set)(part->module, part->path, part->loaded);
+    else if (part->kind == HKI_PART_STATE)
+        (hk_optimizer_scatter)(to->optimizer, part->index, part->loaded);
 }
 
 static void take_over(const loading *self, hk_checkpoint *to)
@@ -346,7 +402,7 @@ static void take_over(const loading *self, hk_checkpoint *to)
     if (to->loader)
         (hk_loader_seek)(to->loader, self->position);
     for (int i = 0; i < self->parts.count; i++)
-        assign(&self->parts.list[i]);
+        assign(&self->parts.list[i], to);
     if (hki_parts_find(&self->parts, "optimizer.coefficients"))
         (hk_optimizer_set_lr)(to->optimizer, self->lr);
     if (!to->without_stream)

@@ -3,6 +3,8 @@
 #include "base/source.h"
 #include "base/text.h"
 #include "nn/module.h"
+#include "op/operators/update.h"
+#include "optim/optimizer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -123,7 +125,7 @@ static bool has_array(const hki_parts *self, hk_module *module, const char *path
 /* A part for what a tree will have as `path`. */
 static bool await(hki_parts *self, const hk_archive *archive, int replica, const char *path)
 {
-    hki_part part = {.module = tree(self, replica), .path = path};
+    hki_part part = {.kind = HKI_PART_AWAITED, .module = tree(self, replica), .path = path};
     if (has_array(self, part.module, path) || !hki_module_awaits(part.module, path))
         return true;
     name_entry(&part, replica, true, path);
@@ -151,9 +153,9 @@ bool hki_parts_collect_awaited(hki_parts *self, const hk_archive *archive)
 static const char *path_of(const hki_parts *self, int index)
 {
     const hk_optimizer *optimizer = self->of->optimizer;
-    const hk_array *x = hk_optimizer_get_parameter(optimizer, index);
+    const hk_array *x = hki_optimizer_whole(optimizer, index);
     for (int i = 0; i < index; i++)
-        if (hk_optimizer_get_parameter(optimizer, i) == x)
+        if (hki_optimizer_whole(optimizer, i) == x)
             return NULL;
     for (int i = 0; i < self->count; i++)
         if (self->list[i].array == x && !strncmp(self->list[i].name, module_prefix, MODULE_PREFIX))
@@ -161,28 +163,67 @@ static const char *path_of(const hki_parts *self, int index)
     return NULL;
 }
 
-static bool add_optimizer(hki_parts *self)
+/* By its parameter. */
+static bool add_state(hki_parts *self, hki_part *part, int index)
+{
+    const char *path = path_of(self, index);
+    if (path)
+        hki_format(part->name, sizeof part->name, "optimizer.state.%s", path);
+    else
+        hki_format(part->name, sizeof part->name, "optimizer.parameter.%d", index);
+    return add(self, part);
+}
+
+static bool add_coefficients(hki_parts *self, hki_part *part)
+{
+    hki_format(part->name, sizeof part->name, "optimizer.coefficients");
+    return add(self, part);
+}
+
+/* What the optimiser keeps here. */
+static bool add_own(hki_parts *self, bool with_states)
 {
     const hk_optimizer *optimizer = self->of->optimizer;
-    bool is_good = hk_ok(hk_optimizer_status(optimizer)) ||
-                   hki_parts_fail(self, hk_optimizer_status(optimizer));
+    bool is_good = true;
     for (int i = 0, parameter = 0; is_good; i++) {
         char name[32];
         hki_part part = {.array = hk_optimizer_array(optimizer, i, name, sizeof name)};
         if (!part.array)
             break;
-        const bool is_state = strncmp(name, "state.", 6) == 0;
-        const char *path = is_state ? path_of(self, parameter) : NULL;
-        if (path)
-            hki_format(part.name, sizeof part.name, "optimizer.state.%s", path);
-        else if (is_state)
-            hki_format(part.name, sizeof part.name, "optimizer.parameter.%d", parameter);
-        else
-            hki_format(part.name, sizeof part.name, "optimizer.coefficients");
-        parameter += is_state;
-        is_good = add(self, &part);
+        if (strncmp(name, "state.", 6) != 0)
+            is_good = add_coefficients(self, &part);
+        else if (with_states)
+            is_good = add_state(self, &part, parameter++);
     }
     return is_good;
+}
+
+/* Whole states, as of an optimiser that has them here; a rank may have no part of any, and no coefficients. */
+static bool add_sharded(hki_parts *self)
+{
+    const hk_optimizer *optimizer = self->of->optimizer;
+    hki_part none = {
+        .kind = HKI_PART_COEFFICIENTS, .shape = hk_shape(HKI_UPDATE_COEFFICIENTS), .dtype = HK_F64};
+    bool is_good = add_own(self, false);
+    if (is_good && !hki_parts_find(self, "optimizer.coefficients"))
+        is_good = add_coefficients(self, &none);
+    for (int i = 0; i < hki_optimizer_whole_count(optimizer) && is_good; i++) {
+        const hk_array *x = hki_optimizer_whole(optimizer, i);
+        hki_part part = {.kind = HKI_PART_STATE,
+                         .index = i,
+                         .shape = hki_optimizer_state_shape(optimizer, x),
+                         .dtype = x->dtype};
+        is_good = add_state(self, &part, i);
+    }
+    return is_good;
+}
+
+static bool add_optimizer(hki_parts *self)
+{
+    const hk_optimizer *optimizer = self->of->optimizer;
+    if (!hk_ok(hk_optimizer_status(optimizer)))
+        return hki_parts_fail(self, hk_optimizer_status(optimizer));
+    return hki_optimizer_is_sharded(optimizer) ? add_sharded(self) : add_own(self, true);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------------------- */

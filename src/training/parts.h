@@ -8,11 +8,22 @@
 
 enum { HKI_PART_NAME_BYTES = HK_MODULE_PATH_BYTES + 40 };
 
+typedef enum hki_part_kind {
+    HKI_PART_ARRAY,
+    HKI_PART_AWAITED,     /* to be made in `module`, as `path` */
+    HKI_PART_STATE,       /* whole, of parameter `index` of an optimiser that has it in parts */
+    HKI_PART_COEFFICIENTS /* of an optimiser that has no part here */
+} hki_part_kind;
+
 typedef struct hki_part {
     char name[HKI_PART_NAME_BYTES]; /* in the file */
-    hk_array *array;                /* borrowed; NULL: to be made in `module`, as `path` */
+    hki_part_kind kind;
+    hk_array *array; /* borrowed, or of the scope; NULL: not here, of other kinds than the first */
     hk_module *module;
     const char *path; /* borrowed from the archive */
+    int index;
+    hk_dims shape; /* what it has to be in the file, of kinds from HKI_PART_STATE on */
+    hk_dtype dtype;
     bool is_repeated; /* another part of that name is saved */
     hk_array *loaded; /* of the scope */
 } hki_part;

@@ -6,7 +6,11 @@
 #include <string.h>
 
 /* Of a message: see move. */
-enum { MOST_BYTES_HERE = 1 << 30, MOST_BYTES_AFAR = 60 << 10 };
+enum {
+    MOST_BYTES_HERE = 1 << 30,
+    MOST_BYTES_OPEN_MPI = 60 << 10, /* its limit over TCP is 64 KiB */
+    MOST_BYTES_OTHERS = 16 << 10    /* MPICH over UCX asks from somewhere below 30 KiB on */
+};
 
 static int tag_of(const hki_exchange *self, bool is_mine, hki_tag tag)
 {
@@ -311,7 +315,9 @@ static bool take_turns(hki_exchange *self)
 static size_t most_bytes(const hki_link *link)
 {
     const hki_launcher *launcher = link->launcher;
-    return launcher->local_size >= launcher->size ? MOST_BYTES_HERE : MOST_BYTES_AFAR;
+    if (launcher->local_size >= launcher->size)
+        return MOST_BYTES_HERE;
+    return strncmp(link->world->library, "Open MPI", 8) ? MOST_BYTES_OTHERS : MOST_BYTES_OPEN_MPI;
 }
 
 static int message_count(const hki_exchange *self, size_t most)

@@ -61,7 +61,8 @@ static const char *difference(const hki_header *a, const hki_header *b)
     if (a->operation != b->operation)
         return "all ranks must call the same, in the same order";
     if (a->hash == b->hash && a->order != b->order)
-        return "gradients go in the order in which they were last written, which must be the same";
+        return "gradients go in the order in which they were last written, which must be the same; "
+               "a step is to be replayed by all ranks, or by none";
     if (a->operation == HKI_WORLD_REDUCE && a->root != b->root)
         return "HOCKET_WORLD_SUM must be the same"; /* then sizes of exchanges may differ, too */
     if (a->dtype != b->dtype || a->count != b->count || a->hash != b->hash)
@@ -117,7 +118,7 @@ void hki_wire_record_set(hki_wire_record *self, const hk_status *status, int ran
     COPY(inputs, hk_status_inputs(status));
     COPY(file, hk_status_file(status));
     COPY(message, hk_status_message(status));
-    if (strstr(device, " of rank ")) /* it has come from another one itself */
+    if (!strncmp(device, "rank ", 5) || strstr(device, " of rank ")) /* it came from another one */
         COPY(device, device);
     else
         hki_format(self->device, sizeof self->device, "%s%srank %d", device, *device ? " of " : "",

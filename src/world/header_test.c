@@ -104,6 +104,18 @@ static void test_records(void)
     const hk_status *again = hki_wire_record_get(&record, 100);
     CHECK_STR(hk_status_device(again), "cpu:1 of rank 6");
 
+    /* Of no device, too. */
+    const hk_status *bare = hki_status_create(HK_DEVICE_LOST, NULL, "gone");
+    hki_wire_record_set(&record, bare, 6);
+    const hk_status *first = hki_wire_record_get(&record, 101);
+    CHECK_STR(hk_status_device(first), "rank 6");
+    hki_wire_record_set(&record, first, 2);
+    const hk_status *second = hki_wire_record_get(&record, 102);
+    CHECK_STR(hk_status_device(second), "rank 6");
+    hk_status_release(bare);
+    hk_status_release(first);
+    hk_status_release(second);
+
     /* Without an end, and of a code that there is not. */
     memset(&record, 'x', sizeof record);
     const hk_status *odd = hki_wire_record_get(&record, 1);

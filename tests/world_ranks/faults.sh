@@ -26,6 +26,5 @@ WORLD_STEP=17 run fail 20
 [ "$(grep -c "rank [012]: out of range: " <<< "$text")" = 3 ] || wrong "fail: three ranks should have the record"
 HOCKET_WORLD_TIMEOUT=300 run error 20
 text=$(find /dev/shm -newer begin -user "$(id -u)" \( -name 'vader*' -o -name 'mpich*' \))
-# MPICH 5 leaves its own behind whatever program is killed.
-[ -z "$text" ] || [ "${WORLD_MPI:-}" = abi ] || wrong "shared memory is left"
+[ -z "$text" ] || wrong "shared memory is left"
 exit $failed

@@ -31,12 +31,27 @@ for other in 2x2 4x1 4x1c; do
     cmp 1x4.text $other.text || wrong "$other: what is printed differs"
 done
 
+# A last batch of which ranks have shares that differ, or that one of them alone has had before: no step of it is replayed.
+one_part data/train 63
+for ranks in 3 4; do
+    train ${ranks}uneven $ranks cpu:0 --batch-size 32 --epochs 3
+    train ${ranks}unevenc $ranks cpu:0 --batch-size 32 --epochs 3 --no-capture
+    cmp ${ranks}uneven ${ranks}unevenc || wrong "$ranks ranks: a last batch that is not full has other losses captured"
+done
+one_part data/train 128
+
 # A file that four ranks have saved is gone on with by two, and by one process.
 train saved 4 cpu:0 --save file.safetensors --steps 2 --epochs 1
 train two 2 cpu:0,cpu:1 --resume file.safetensors
 train one 1 cpu:0,cpu:1,cpu:2,cpu:3 --resume file.safetensors
 tail -n 2 1x4 | cmp - two || wrong "two: other losses than without a pause"
 cmp two one || wrong "one: losses differ"
+
+# What ranks are not told alike is said before they train apart.
+timeout 60 "${launch[@]}" -n 1 "$hocket" train lenet --data data --devices cpu:0 --batch-size 64 --no-capture : \
+    -n 1 "$hocket" train lenet --data data --devices cpu:0 --batch-size 32 --no-capture > output 2>&1 \
+    && wrong "other batches: it trains"
+grep -q "rank 0 has 64 samples in a batch, but rank 1 has 32" output || wrong "other batches: no sentence"
 
 # Another launcher than the plug-in's: each process would be a world of one.
 case ${WORLD_MPI:-} in
