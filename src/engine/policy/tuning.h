@@ -65,6 +65,8 @@ enum {
     /* ---- borrowed cores (sched/lease.c): "METG" at 100 to 350 ns, 1.2 to 1.6 times without ---- */
     HKI_LEASE_TICKS =
         15 * HKI_LONG_TASK_TICKS, /* some 300 us from when a thread begins to work so, guard */
+    HKI_LEASE_CHOICE_TICKS =
+        5 * HKI_LONG_TASK_TICKS, /* a worker of the same processor had better rest, guard */
 };
 
 #endif

@@ -20,10 +20,15 @@ static bool is_possible(const hki_runtime *runtime)
 
 /* ---- the thread that issues ------------------------------------------------------------------------------------------ */
 
-/* A worker that shares its processor with this thread has to get it to see that it is to rest. */
+/* The worker that shares its processor with this thread had better be the one that rests, but has to get it to see that. */
 static void begin(hki_lease *lease)
 {
-    atomic_store(&lease->until, hki_ticks() + HKI_LEASE_TICKS);
+    const uint64_t now = hki_ticks();
+    const bool was_on = atomic_load_explicit(&lease->until, memory_order_relaxed) > now;
+    atomic_store_explicit(&lease->processor, sched_getcpu(), memory_order_relaxed);
+    if (!was_on)
+        atomic_store_explicit(&lease->since, now, memory_order_relaxed);
+    atomic_store(&lease->until, now + HKI_LEASE_TICKS);
     if (atomic_load(&lease->state) == HKI_LEASE_NONE)
         sched_yield();
 }
@@ -103,13 +108,17 @@ bool hki_lease_is_due(hki_queue *queue)
     hki_lease *lease = lease_of(runtime);
     if (!hki_lease_is_on(runtime))
         return false;
-    if (hki_ticks() >= atomic_load_explicit(&lease->until, memory_order_relaxed)) {
+    const uint64_t now = hki_ticks();
+    if (now >= atomic_load_explicit(&lease->until, memory_order_relaxed)) {
         hki_lease_recall(runtime);
         return false;
     }
     return atomic_load_explicit(&lease->state, memory_order_relaxed) == HKI_LEASE_NONE &&
            atomic_load_explicit(&queue->park.attentive, memory_order_relaxed) > 1 &&
-           !hki_queue_is_ready(queue);
+           !hki_queue_is_ready(queue) &&
+           (sched_getcpu() == atomic_load_explicit(&lease->processor, memory_order_relaxed) ||
+            now - atomic_load_explicit(&lease->since, memory_order_relaxed) >
+                HKI_LEASE_CHOICE_TICKS);
 }
 
 /* The one that is awake may be at something that takes longer than expected. */

@@ -13,8 +13,10 @@
 enum { HKI_LEASE_NONE = 0, HKI_LEASE_RESTING = 1, HKI_LEASE_RECALLED = 2 };
 
 typedef struct hki_lease {
-    /* Ticks: until when a thread works on a worker's core, 0: none does. */
+    /* Ticks: until when a thread works on a worker's core, 0: none does; when it began to. */
     _Alignas(HKI_CACHE_LINE) _Atomic(uint64_t) until;
+    _Atomic(uint64_t) since;
+    _Atomic(int) processor;  /* where it was then */
     _Atomic(uint32_t) state; /* of the worker that rests: the futex it sleeps on */
     _Atomic(bool) taken;     /* a thread has the counters that are for this */
 } hki_lease;
