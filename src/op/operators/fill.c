@@ -46,15 +46,31 @@ static void plan(const hki_call *call, hki_plan *plan)
     hki_plan_elements(call, plan, 0.2);
 }
 
+/* The first bytes of a row, which are filled, go on to its end: the C library copies by the machine's widest stores,
+ * where compilers make memcpy of a few bytes one slow instruction. */
+static void repeat(char *row, int64_t done, int64_t bytes)
+{
+    enum { AT_ONCE = 512 }; /* which stay in the first cache */
+    while (done < bytes) {
+        int64_t more = done < AT_ONCE ? done : AT_ONCE;
+        more = more < bytes - done ? more : bytes - done;
+        memmove(row + done, row, (size_t)more);
+        done += more;
+    }
+}
+
 /* Given one element of the output's dtype, for all. */
 #define FILL_LOOP(type)                                                                            \
     static int64_t fill_##type(const hki_run *run)                                                 \
     {                                                                                              \
         const type value = *(const type *)run->given;                                              \
         if (run->out_step == (int64_t)sizeof(type)) {                                              \
+            enum { BY_LOOP = 64 };                                                                 \
             type *out = (type *)run->out;                                                          \
-            for (int64_t i = 0; i < run->n; i++)                                                   \
+            const int64_t first = run->n < BY_LOOP ? run->n : BY_LOOP;                             \
+            for (int64_t i = 0; i < first; i++)                                                    \
                 out[i] = value;                                                                    \
+            repeat(run->out, first *(int64_t)sizeof(type), run->n *(int64_t)sizeof(type));         \
         } else {                                                                                   \
             char *out = run->out;                                                                  \
             for (int64_t i = 0; i < run->n; i++, out += run->out_step)                             \
