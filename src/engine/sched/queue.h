@@ -28,9 +28,8 @@ struct hki_queue {
      * ready for any of them is in it. */
     hki_queue *home;
     hki_park park;
-    _Atomic(int32_t)
-        free_cores; /* that it may keep busy beside those that it does; an accelerator's: 0 */
-    int number;     /* in runtime->queues */
+    _Atomic(int32_t) free_cores; /* that it does not keep busy; of an accelerator 0 */
+    int number;                  /* in runtime->queues */
     _Alignas(HKI_CACHE_LINE) hki_lock lock;
     struct {
         hki_task *first, *last;
