@@ -388,8 +388,8 @@ static void issue_step(const trainer *self, hk_array *const *arrays, int64_t sam
     }
 }
 
-/* The last batch of an epoch may be smaller, for some ranks alone: then no rank replays, for the step has its number of samples, and a replay may
- * write gradients in another order than calls. */
+/* The last batch of an epoch may be smaller, for some ranks alone: then no rank replays, for the step has its number of
+ * samples, and a replay may write gradients in another order than calls. */
 static bool fits_capture(const trainer *self, hk_array *const *arrays, int64_t samples)
 {
     bool fits = samples == self->step_samples;

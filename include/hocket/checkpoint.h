@@ -46,9 +46,9 @@ typedef struct hk_checkpoint {
     size_t metadata_count;
 } hk_checkpoint;
 
-/* Saves all of it by hk_save: blocks, and is atomic. Where ranks share the optimiser's state, all of them call this: the first rank of
- * its group writes what it was given, at its path, and the others learn what became of it. Else one rank saves. Failures: those of hk_save; the record of a failed module, optimiser or
- * loader; HK_INVALID_ARGUMENT. */
+/* Saves all of it by hk_save: blocks, and is atomic. Where ranks share the optimiser's state, all of them call this: the first
+ * rank of its group writes what it was given, at its path, and the others learn what became of it. Else one rank saves.
+ * Failures: those of hk_save; the record of a failed module, optimiser or loader; HK_INVALID_ARGUMENT. */
 HK_API const hk_status *hk_checkpoint_save(const char *path, const hk_checkpoint *checkpoint);
 
 /* Makes all that is given what the file says: arrays in place, also failed ones. Blocks while it reads. Checks everything first:

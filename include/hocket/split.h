@@ -108,9 +108,9 @@ HK_API const hk_status *hk_pipeline_run(const hk_pipeline_options *options, hk_a
  * of other parts than the device's own stay its own; so what clips them before a step clips each device's. Parameters are the bytes that hk_group_all_reduce and n optimisers give, but
  * where n > 1 and the number of ranks is no power of two, which adds up in another order.
  *
- * Parameters of the optimiser (hk_optimizer_get_parameter) and its arrays are the parts of this process; hk_optimizer_gather has whole
- * states, and hk_optimizer_scatter takes them, on any number of devices and ranks; hk_checkpoint_save does both. A step may be captured.
- * Errors as of hk_optimizer_create; what differs between ranks fails the step. */
+ * Parameters of the optimiser (hk_optimizer_get_parameter) and its arrays are the parts of this process. hk_optimizer_gather has
+ * whole states, and hk_optimizer_scatter takes them, on any number of devices and ranks: so hk_checkpoint_save and _load do.
+ * A step may be captured. Errors as of hk_optimizer_create; what differs between ranks fails the step. */
 HK_API hk_optimizer *hk_optimizer_create_sharded(const char *method, hk_array *const *params, int n,
                                                  int count, hk_group *group,
                                                  const hk_optimizer_options *options);

@@ -1,5 +1,6 @@
-/* The ready tasks of one device, or of those that share a core. Whoever makes a task ready pushes it to an inbox without a lock. Workers take a batch at a
- * time, under a lock of their own, so that a line of memory is handed between cores once per batch, not once per task. */
+/* The ready tasks of one device, or of those that share a core. Whoever makes a task ready pushes it to an inbox without a
+ * lock. Workers take a batch at a time, under a lock of their own, so that a line of memory is handed between cores once per
+ * batch, not once per task. */
 #include "engine/sched/ring.h"
 #include "engine/sched/scoreboard.h"
 #include "engine/sched/steal.h"

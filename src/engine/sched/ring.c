@@ -171,17 +171,14 @@ int hki_ring_take(hki_ring *ring, hki_queue *queue, hki_executor *executor, hki_
     return take(ring, &self);
 }
 
-bool hki_ring_register_locked(hki_ring *ring)
-{
-    taker self = {0};
-    take(ring, &self);
-    return hki_ring_is_empty(ring);
-}
-
 void hki_ring_drain_locked(hki_ring *ring)
 {
     /* What cannot be registered for want of memory, or because of short tasks without gates, can be when others have
      * finished. */
-    for (unsigned times = 0; !hki_ring_register_locked(ring);)
-        hki_relax_or_yield(&times);
+    for (unsigned times = 0;; hki_relax_or_yield(&times)) {
+        taker self = {0};
+        take(ring, &self);
+        if (hki_ring_is_empty(ring))
+            return;
+    }
 }

@@ -57,10 +57,7 @@ int hki_ring_take(hki_ring *ring, hki_queue *queue, hki_executor *executor, hki_
 /* Tasks of the ring are, of late, further from those that they depend on than there are cores. */
 bool hki_ring_is_parallel(const hki_ring *ring);
 
-/* Registers what is in the ring. False: no memory for all of it, or short tasks without gates are in the way. Expects the
- * issue lock. */
-bool hki_ring_register_locked(hki_ring *ring);
-/* The same until nothing is left. */
+/* Registers what is in the ring, until nothing is left. Expects the issue lock. */
 void hki_ring_drain_locked(hki_ring *ring);
 
 /* The thread keeps order until it releases the issue lock, which this expects. */

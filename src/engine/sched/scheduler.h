@@ -52,7 +52,7 @@ void hki_progress(hki_runtime *runtime);
 
 /* ---- life (scheduler.c) ---------------------------------------------------------------------------------------------- */
 
-/* For so many cores of CPU devices, when all queues are there. False: no memory. */
+/* Counts and scores, for all cores of CPU devices, when all queues are there. False: no memory. */
 bool hki_scheduler_complete(hki_runtime *runtime);
 void hki_scheduler_destroy(hki_scheduler *scheduler);
 

@@ -198,6 +198,23 @@ static void test_refused_element(void)
 /* ---- halves ------------------------------------------------------------------------------------------------ */
 
 /* One rounding of what float32 gives, wherever elements lie. */
+/* Rows longer than what a loop of the kernel stores, of each size of element. */
+static void test_long_constants(void)
+{
+    enum { MOST = 1100 };
+    static const hk_dtype dtypes[] = {HK_BOOL, HK_F16, HK_I32, HK_F64, HK_C128};
+    static double all[MOST];
+    for (int d = 0; d < 5; d++)
+        for (int64_t size = 1; size <= MOST; size += size < 130 ? 1 : 97) {
+            HK_SCOPE;
+            hk_array *x = hk_full(hk_shape(size), 1, dtypes[d], hk_device_default());
+            CHECK(hk_ok(hk_to_host(hk_cast(dtypes[d] == HK_C128 ? hk_real(x) : x, HK_F64), all,
+                                   (size_t)size * sizeof *all)));
+            for (int64_t i = 0; i < size; i++)
+                CHECK(all[i] == 1);
+        }
+}
+
 static void test_halves(void)
 {
     for (int k = 0; k < 2; k++) {
@@ -237,6 +254,7 @@ int main(void)
         test_wrapping();
         test_too_large();
         test_refused_element();
+        test_long_constants();
         test_halves();
         hk_runtime_deinit();
     }

@@ -62,8 +62,8 @@ static bool start(char *problem, size_t bytes)
     return false;
 }
 
-/* MPICH 5 keeps the name of a machine's shared memory until MPI_Finalize, so that a job which is killed would leave it; it bears that the name is
- * gone. This process has it open, and behind a barrier all have. */
+/* MPICH 5 keeps the name of a machine's shared memory until MPI_Finalize, so that a job which is killed would leave it; it
+ * bears that the name is gone. This process has it open, and behind a barrier all have. */
 static void drop_names(void)
 {
     FILE *maps = fopen("/proc/self/maps", "r");

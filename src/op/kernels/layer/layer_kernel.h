@@ -25,8 +25,8 @@ size_t hki_layer_scratch_bytes(const hki_layer *layer, bool f64, int64_t samples
 void hki_layer_pack(const hki_layer *layer, bool f64, const void *weight, bool transposed,
                     void *packed);
 
-/* y (samples, outputs) = relu(x (samples, inputs), as far apart as x_row says, times the weights + bias (outputs)); bias may be NULL. Each sum goes
-   through the inputs in their order. y overlaps nothing. */
+/* y (samples, outputs) = relu(x (samples, inputs), as far apart as x_row says, times the weights + bias (outputs)); bias may
+   be NULL. Each sum goes through the inputs in their order. y overlaps nothing. */
 void hki_layer_run(const hki_layer *layer, bool f64, const void *x, int64_t samples,
                    const void *packed, const void *bias, void *y, void *scratch);
 
