@@ -12,10 +12,12 @@
  *     calls 1                   issue the calls of each step; default: capture the first, replay the others
  *     exact 1                   replays give the bytes of the calls
  *     evaluate 1                train as if predicting: no dropout, batch norm by its averages
+ *     device NAME               such as cuda:0; default: the one that a program gets that names none
+ *     together N                training steps between one wait and the next (default 1)
  *
  * Commands come on stdin, a line each, answers go to stdout, a line of JSON each:
  *
- *     memory STEPS         bytes that making the network and so many steps take at most
+ *     memory STEPS         bytes that making the network and so many steps take at most: of the process, or of the device's arrays
  *     train SECONDS        seconds of a step: as many as fit, after two; and their processor time, each
  *     infer SECONDS        seconds from the call until the scores of one sample are in host memory, likewise
  *     save FILE            parameters and buffers, npz: p0 …, in the order of parameters
@@ -35,8 +37,9 @@ enum { MOST = 1024, MOST_TIMES = 100000, MOST_INPUTS = 2, PATH_BYTES = 1024 };
 
 typedef struct settings {
     model_options model;
-    int64_t batch, channels, size, seed;
+    int64_t batch, channels, size, seed, together;
     const char *optimizer;
+    hk_device device;
     hk_optimizer_options options;
     bool he, double_precision, calls, exact, evaluate;
 } settings;
@@ -45,6 +48,7 @@ static const settings default_settings = {.model = {.classes = 10},
                                           .batch = 16,
                                           .channels = 1,
                                           .size = 28,
+                                          .together = 1,
                                           .optimizer = "sgd",
                                           .options = {.lr = 0.01}};
 
@@ -69,7 +73,7 @@ static void make_inputs(network *self)
     const settings *with = &self->with;
     const int64_t n = with->batch, side = with->size;
     const bool language = self->kind->is_language;
-    const hk_device device = {0};
+    const hk_device device = with->device;
     self->input_count = self->kind->has_pairs ? 2 : 1;
     for (int i = 0; i < self->input_count; i++)
         self->inputs[i] = hk_take(
@@ -216,7 +220,10 @@ static bool memory(network *self, int steps)
     bool is_good = make(self);
     for (int i = 0; i < steps && is_good; i++)
         is_good = step_and_wait(self);
-    printf("{\"bytes\": %lld}\n", (long long)(status_bytes("VmHWM") - before));
+    const int64_t own = self->with.device.handle
+                            ? (int64_t)hk_device_get_memory(self->with.device).peak_bytes
+                            : status_bytes("VmHWM") - before;
+    printf("{\"bytes\": %lld}\n", (long long)own);
     return is_good;
 }
 
@@ -246,8 +253,10 @@ static bool train(network *self, double seconds)
     int count = 0;
     do {
         const double at = bench_seconds();
+        for (int64_t i = 1; i < self->with.together; i++)
+            step(self, self->inputs, self->labels);
         is_good = is_good && step_and_wait(self);
-        times[count++] = bench_seconds() - at;
+        times[count++] = (bench_seconds() - at) / (double)self->with.together;
     } while (is_good && count < MOST_TIMES && bench_seconds() - begun < seconds);
     return is_good && print_times(times, count, processor_seconds() - processor);
 }
@@ -307,7 +316,7 @@ static bool save(network *self, const char *path)
 static bool load(network *self, const char *path)
 {
     HK_SCOPE;
-    hk_archive *archive = hk_load(path, (hk_device){0}, NULL);
+    hk_archive *archive = hk_load(path, self->with.device, NULL);
     bool is_good = make(self);
     for (int i = 0; i < self->param_count && is_good; i++) {
         char name[16];
@@ -339,7 +348,7 @@ static double loss_of_prediction(network *self, hk_array *const *inputs, hk_arra
 static bool curve(network *self, const char *path, int steps)
 {
     HK_SCOPE;
-    hk_archive *archive = hk_load(path, (hk_device){0}, NULL);
+    hk_archive *archive = hk_load(path, self->with.device, NULL);
     hk_array *x = hk_archive_get(archive, "x"), *y = hk_archive_get(archive, "y");
     hk_array *w = self->kind->has_pairs ? hk_archive_get(archive, "w") : x;
     bool is_good = make(self);
@@ -399,6 +408,7 @@ static bool set(settings *with, const char *name, const char *value)
                 {"channels", &with->channels, NULL, NULL},
                 {"size", &with->size, NULL, NULL},
                 {"seed", &with->seed, NULL, NULL},
+                {"together", &with->together, NULL, NULL},
                 {"width", NULL, &with->model.width, NULL},
                 {"lr", NULL, &with->options.lr, NULL},
                 {"momentum", NULL, &with->options.momentum, NULL},
@@ -411,6 +421,8 @@ static bool set(settings *with, const char *name, const char *value)
                 {"evaluate", NULL, NULL, &with->evaluate}};
     if (!strcmp(name, "optimizer"))
         with->optimizer = value;
+    else if (!strcmp(name, "device"))
+        with->device = hk_device_named(value);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (strcmp(rows[i].name, name) != 0)
             continue;
@@ -422,7 +434,7 @@ static bool set(settings *with, const char *name, const char *value)
             *rows[i].flag = number != 0;
         return true;
     }
-    return !strcmp(name, "optimizer");
+    return !strcmp(name, "optimizer") || !strcmp(name, "device");
 }
 
 int main(int argc, char **argv)

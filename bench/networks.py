@@ -37,6 +37,7 @@ SIZES = {
     "gpt": ({"size": 32, "batch": 64}, {"size": 16, "batch": 16, "width": 0.25, "depth": 2}),
     "seq2seq": ({"size": 16, "batch": 64}, {"size": 8, "batch": 16, "width": 0.25}),
 }
+TOGETHER = 10  # training steps between one wait and the next, on a GPU, where nobody waits for each
 TEXTS = ("rnn", "gru", "lstm", "gpt", "seq2seq")
 WHAT = ("train", "infer")
 
@@ -44,9 +45,11 @@ WHAT = ("train", "infer")
 class Side:
     """A process for one network, and what it is to be told before it measures a variant."""
 
-    def __init__(self, command, threads):
+    def __init__(self, command, threads, libraries=None):
         env = {**os.environ, "OMP_NUM_THREADS": str(threads), "HOCKET_CORES": str(threads),
                "OMP_WAIT_POLICY": "passive"}  # on machines that others use too, waiting threads had better not spin
+        if libraries:
+            env["LD_LIBRARY_PATH"] = libraries
         for variable in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):  # a setting of some machines, which slows newer ones
             env.pop(variable, None)
         self.process = subprocess.Popen(command, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -79,6 +82,10 @@ class Case:
         self.name, self.size, self.args = name, size, args
         classes = 28 if name in TEXTS else 10
         options = {"classes": classes, "lr": 0.001, **SIZES[name][("book", "small").index(size)]}
+        if args.batch:
+            options["batch"] = args.batch
+        if args.device:
+            options.update(device=args.device, together=TOGETHER)
         self.batch = options["batch"]
         self.ours = [args.program, name] + words_of(options)
         self.options = words_of(options)
@@ -87,14 +94,18 @@ class Case:
 
     def variants(self):
         """Of PyTorch: name, and the settings to be told."""
-        yield "eager", {"format": "contiguous", "compile": 0}
+        yield "eager", {"format": "contiguous", "compile": 0, "graph": 0}
+        if self.args.device:
+            yield "graph", {"format": "contiguous", "compile": 0, "graph": 1}
         if self.name not in TEXTS + ("softmax", "mlp"):
-            yield "channels_last", {"format": "channels_last", "compile": 0}
+            yield "channels_last", {"format": "channels_last", "compile": 0, "graph": 0}
+            if self.args.device:
+                yield "channels_last, graph", {"format": "channels_last", "compile": 0, "graph": 1}
         if self.name in self.args.compile:
-            yield "compile", {"format": "contiguous", "compile": 1}
+            yield "compile", {"format": "contiguous", "compile": 1, "graph": 0}
 
     def measure(self, peer):
-        ours = {threads: Side(self.ours, threads) for threads in self.args.threads}
+        ours = {threads: Side(self.ours, threads, self.args.library_path) for threads in self.args.threads}
         peer.ask("child", self.name, *self.options)
         for name, side in (("hocket", ours[self.args.threads[0]]), ("torch", peer)):
             self.bytes[name] = side.ask("memory", 3).get("bytes")  # before anything else
@@ -121,7 +132,7 @@ class Case:
             answer = side.ask(what, self.args.seconds)
             if "seconds" in answer:
                 self.seconds.setdefault((name, variant, what, threads), []).append(
-                    answer["processor" if threads == 1 else "min"])
+                    answer["processor" if threads == 1 and not self.args.device else "min"])
 
     def best(self, name, what, threads):
         """Variant, and the seconds of its rounds: the one of the least median."""
@@ -149,7 +160,8 @@ def milliseconds(values):
 
 def print_part(cases, what, threads):
     title = {"train": "training step", "infer": "inference of one sample"}[what]
-    print(f"\n{title}, {threads} core{'s'[:threads - 1]}, {'processor time, ' if threads == 1 else ''}ms: median [min max] of the rounds")
+    where = cases[0].args.device or f"{threads} core{'s'[:threads - 1]}" + ", processor time" * (threads == 1)
+    print(f"\n{title}, {where}, ms: median [min max] of the rounds")
     print(f"  {'':22} {'hocket':>26} {'PyTorch':>26} {'ratio':>6}  fastest")
     for case in cases:
         variant, theirs = case.best("torch", what, threads)
@@ -195,7 +207,7 @@ def run(args):
                 case.measure(peer)
                 cases.append(case)
                 note(f"{name}, {size}: " + ", ".join(
-                    f"{what} {n} {case.ratio(what, n) or 0:.2f}" for what in WHAT for n in args.threads)
+                    f"{what} {n} {case.ratio(what, n) or 0:.2f} ({case.best('torch', what, n)[0]})" for what in WHAT for n in args.threads)
                     + f", memory {case.memory_ratio() or 0:.2f}")
     except KeyboardInterrupt:
         note("interrupted: what is done follows")
@@ -215,6 +227,8 @@ def add_arguments(parser):
     parser.add_argument("--seconds", type=float, default=0.3, help="of a variant's measurement (default 0.3)")
     parser.add_argument("--compile", action="append", default=[], choices=SIZES,
                         help="try torch.compile for this one, which takes up to minutes; may be repeated")
+    parser.add_argument("--batch", type=int, help="samples of a batch, in place of each network's own")
+    parser.add_argument("--device", help="such as cuda:0: all on that, PyTorch also by CUDA graphs, memory the device's (default: the CPU)")
     parser.add_argument("--threads", type=int, action="append", help="cores (default 2 and 1); may be repeated")
 
 
@@ -223,9 +237,10 @@ def main():
     add_arguments(parser)
     parser.add_argument("--program", default=os.path.join(os.path.dirname(HERE), "build", "release", "bench", "bench_networks"))
     parser.add_argument("--python", default="/usr/bin/python3", help="the Python that has PyTorch")
+    parser.add_argument("--library-path", help="LD_LIBRARY_PATH of that program, not of PyTorch")
     parser.add_argument("--json", help="write the figures there, too")
     args = parser.parse_args()
-    args.threads = args.threads or [2, 1]
+    args.threads = args.threads or ([2] if args.device else [2, 1])
     print(f"{processor()}; load average {os.getloadavg()[0]:.2f} at the start", flush=True)
     cases = run(args)
     if args.json:

@@ -3,7 +3,7 @@
     networks_pytorch.py [MODEL [NAME VALUE]...]
 
 Options and commands are those of bench_networks, whose head explains them. Further options: threads; format, contiguous or
-channels_last; compile, 1: by torch.compile; dtype, float32 or float64. Further commands: `set NAME VALUE`; `new MODEL [NAME
+channels_last; compile, 1: by torch.compile; graph, 1: a step, or an inference, is a CUDA graph; dtype, float32 or float64. Further commands: `set NAME VALUE`; `new MODEL [NAME
 VALUE]...`, which begins anew; and `child MODEL [NAME VALUE]...`, which does so in a process of its own, until `end`: one that has
 PyTorch loaded, and has done nothing with it.
 
@@ -298,14 +298,18 @@ class Network:
     def __init__(self, model, options):
         self.name, self.options, self.module = model, options, None
         self.is_language = model in TEXTS
-        self.called = {}
+        self.called, self.graphs = {}, {}
+        self.device = torch.device(options["device"])
+        if self.device.type == "cuda":  # float32 is float32
+            torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
+            torch.backends.cudnn.benchmark = True
 
     def make(self):
         if self.module:
             return
         torch.manual_seed(self.options["seed"])
         o = self.options
-        self.module = (TEXTS if self.is_language else IMAGES)[self.name](o).to(getattr(torch, o["dtype"]))
+        self.module = (TEXTS if self.is_language else IMAGES)[self.name](o).to(self.device, getattr(torch, o["dtype"]))
         self.module.train(not o["evaluate"])
         self.optimizer = OPTIMIZERS[o["optimizer"]](self.module.parameters(), o)
         n, size = o["batch"], o["size"]
@@ -315,6 +319,7 @@ class Network:
         else:
             self.inputs = [torch.rand(n, o["channels"], size, size, dtype=getattr(torch, o["dtype"]))]
             self.labels = torch.randint(o["classes"], (n,))
+        self.inputs, self.labels = [x.to(self.device) for x in self.inputs], self.labels.to(self.device)
         self.arrange()
 
     def arrange(self):
@@ -323,6 +328,7 @@ class Network:
         if not self.module or self.is_language:
             return
         memory = torch.channels_last if self.options["format"] == "channels_last" else torch.contiguous_format
+        self.graphs = {}  # parameters get other memory
         self.module.to(memory_format=memory)
         self.inputs = [x.to(memory_format=memory) for x in self.inputs]
 
@@ -344,7 +350,16 @@ class Network:
         self.optimizer.step()
         return loss.detach()
 
+    def wait(self):
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+
     def memory(self, steps):
+        if self.device.type == "cuda":
+            self.make()
+            for _ in range(int(steps)):
+                self.step(self.inputs, self.labels)
+            return {"bytes": torch.cuda.max_memory_allocated(self.device)}
         warm_up()
         with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
             file.write("5")  # the high-water mark begins anew
@@ -354,16 +369,33 @@ class Network:
             self.step(self.inputs, self.labels)
         return {"bytes": status_bytes("VmHWM") - before}
 
+    def replay(self, name, call):
+        """The call, or the CUDA graph that it once became."""
+        if not self.options["graph"]:
+            return call
+        if name not in self.graphs:
+            self.graphs[name] = captured(call)
+        return self.graphs[name]
+
     def train(self, seconds):
         self.make()
-        return times(lambda: self.step(self.inputs, self.labels), float(seconds))
+        step, together = lambda: self.step(self.inputs, self.labels), self.options["together"]
+        step = self.replay("train", step)
+
+        def steps():
+            for _ in range(together):
+                step()
+            self.wait()
+
+        return times(steps, float(seconds), together)
 
     def infer(self, seconds):
         self.make()
         self.module.eval()
         with torch.inference_mode():
             first = [x[:1] for x in self.inputs]
-            answer = times(lambda: self.callable(False)(*first), float(seconds))
+            predict = self.replay("infer", lambda: self.callable(False)(*first))
+            answer = times(lambda: predict().cpu(), float(seconds))
         self.module.train(not self.options["evaluate"])
         return answer
 
@@ -421,8 +453,27 @@ def warm_up():
     torch.optim.SGD(layers.parameters(), 0.1).step()
 
 
-def times(call, seconds):
-    """Of as many calls as fit, after two, or one that takes long."""
+def captured(call):
+    """What replays a call as a CUDA graph, and returns the tensors that it writes."""
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            call()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        result = call()
+
+    def replay():
+        graph.replay()
+        return result
+
+    return replay
+
+
+def times(call, seconds, each=1):
+    """Of as many calls as fit, after two, or one that takes long; a call does `each` of what is timed."""
     begun = time.perf_counter()
     call()
     if time.perf_counter() - begun < 0.3:
@@ -431,8 +482,8 @@ def times(call, seconds):
     while not values or (time.perf_counter() - begun < seconds and len(values) < 100000):
         at = time.perf_counter()
         call()
-        values.append(time.perf_counter() - at)
-    processor = (time.process_time() - processor) / len(values)
+        values.append((time.perf_counter() - at) / each)
+    processor = (time.process_time() - processor) / len(values) / each
     return {"seconds": statistics.median(values), "min": min(values), "max": max(values), "processor": processor,
             "count": len(values)}
 
@@ -440,7 +491,7 @@ def times(call, seconds):
 def options_of(words):
     options = {"classes": 10, "width": 0.0, "depth": 0, "batch": 16, "channels": 1, "size": 28,
                "optimizer": "sgd", "lr": 0.01, "momentum": 0.0, "nesterov": 0, "decay": 0.0, "evaluate": 0,  "seed": 1,
-               "threads": 2, "format": "contiguous", "compile": 0, "dtype": "float32"}
+               "threads": 2, "format": "contiguous", "compile": 0, "graph": 0, "dtype": "float32", "device": "cpu", "together": 1}
     for name, value in zip(words[::2], words[1::2]):
         if name in options:  # others are hocket's alone
             options[name] = type(options[name])(value)

@@ -83,7 +83,7 @@ file(GENERATE OUTPUT "${PROJECT_BINARY_DIR}/gpu-tests.txt" CONTENT "${gpu_tests}
 # All that scripts/gpu-bundle takes along.
 add_custom_target(gpu_bundle)
 list(REMOVE_DUPLICATES gpu_programs)
-foreach(target ${gpu_programs} hocket_cli hocket_cuda bench_gpu)
+foreach(target ${gpu_programs} hocket_cli hocket_cuda bench_gpu bench_networks)
   if(TARGET ${target})
     add_dependencies(gpu_bundle ${target})
   endif()
