@@ -62,6 +62,14 @@ static hk_array *rows_of_batch(hk_array *const *in)
     return hk_matmul(hk_slice(in[0], 1, 1, 4), in[1]);
 }
 
+/* Of attention: axes of heads between those of samples and rows. */
+static hk_array *heads(hk_array *const *in)
+{
+    hk_array *q = hk_permute(in[0], (const int[]){0, 2, 1, 3}, 4);
+    hk_array *k = hk_permute(in[1], (const int[]){0, 2, 3, 1}, 4);
+    return hk_matmul(hk_matmul(q, k), hk_permute(in[2], (const int[]){0, 2, 1, 3}, 4));
+}
+
 static hk_array *linear(hk_array *const *in)
 {
     return hk_linear(in[0], in[1], in[2]);
@@ -119,6 +127,21 @@ static hk_array *weigh_far(hk_array *const *in)
     return hk_conv2d(in[1], in[0], NULL, &far_apart);
 }
 
+static hk_array *convolve_plainly(hk_array *const *in)
+{
+    return hk_conv2d(in[0], in[1], in[2], NULL);
+}
+
+static hk_array *weigh_plainly(hk_array *const *in)
+{
+    return hk_conv2d(in[1], in[0], in[2], NULL);
+}
+
+static hk_array *separate_max(hk_array *const *in)
+{
+    return hk_max_pool2d(in[0], &(hk_max_pool2d_options){.kernel = {2, 3}});
+}
+
 static hk_array *overlapping_max(hk_array *const *in)
 {
     const hk_max_pool2d_options options = {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}};
@@ -172,6 +195,10 @@ static const layer layers[] = {
     {"matmul of broadcast batches", plain, {SHAPE(3, 1, 5, 6), SHAPE(4, 6, 7)}},
     {"matmul of batches by one", plain, {SHAPE(2, 3, 4, 5), SHAPE(5, 6)}},
     {"matmul of a batch's slices", rows_of_batch, {SHAPE(3, 5, 7), SHAPE(3, 7, 2)}},
+    {"matmul of heads", heads, {SHAPE(5, 7, 3, 4), SHAPE(5, 6, 3, 4), SHAPE(5, 6, 3, 8)}},
+    {"matmul of more heads than samples",
+     heads,
+     {SHAPE(2, 7, 9, 4), SHAPE(2, 7, 9, 4), SHAPE(2, 7, 9, 4)}},
     {"linear", linear, {SHAPE(64, 100), SHAPE(10, 100), SHAPE(10)}},
     {"linear of slices", linear_slices, {SHAPE(9, 7), SHAPE(7, 7), SHAPE(7)}},
     {"linear with gaps", linear_strided, {SHAPE(4, 3, 5), SHAPE(6, 5), SHAPE(6, 3)}},
@@ -187,7 +214,12 @@ static const layer layers[] = {
     {"conv2d of small planes, weights", weigh_groups, {SHAPE(3, 1, 3, 3), SHAPE(300, 3, 2, 3)}},
     {"conv2d by large integers", convolve_far, {SHAPE(5, 3, 7, 8), SHAPE(6, 1, 1, 3), SHAPE(6)}},
     {"conv2d by large integers, weights", weigh_far, {SHAPE(6, 2, 1, 4), SHAPE(9, 6, 7, 8)}},
+    {"conv2d of elements", convolve_plainly, {SHAPE(5, 6, 7, 9), SHAPE(10, 6, 1, 1), SHAPE(10)}},
+    {"conv2d of elements, weights", weigh_plainly, {SHAPE(10, 6, 1, 1), SHAPE(5, 6, 7, 9)}},
+    {"conv2d of elements, one sample's", weigh_plainly, {SHAPE(4, 6, 1, 1), SHAPE(1, 6, 8, 4)}},
+    {"conv2d of one pixel", weigh_plainly, {SHAPE(4, 1, 1, 1), SHAPE(3, 1, 1, 1), SHAPE(4)}},
     {"max_pool2d", overlapping_max, {SHAPE(3, 4, 17, 18)}},
+    {"max_pool2d of separate windows", separate_max, {SHAPE(3, 4, 17, 18)}},
     {"avg_pool2d", overlapping_mean, {SHAPE(3, 4, 17, 18)}},
     {"batch_norm", normalise, {SHAPE(40, 3, 30, 31), SHAPE(3), SHAPE(3)}},
     {"batch_norm in packs", normalise, {SHAPE(7, 5, 12, 8), SHAPE(5), SHAPE(5)}},

@@ -21,6 +21,7 @@ struct hki_cuda_stream {
     bool is_lost, measures;
     const char *choice;
     int noted_choices;
+    char word[HKI_CHOICE_WORD_BYTES]; /* of the last one */
     void *kept[HKI_CUDA_KEPT_COUNT];
     void (*deinit[HKI_CUDA_KEPT_COUNT])(void *state);
 };
@@ -89,7 +90,7 @@ void hki_cuda_stream_note_choice(hki_cuda_stream *stream, const hki_choice_key *
 {
     CHECK(!strncmp(key->name, "cuda.conv2d.", 12));
     stream->noted_choices++;
-    CHECK(!strncmp(word, "algorithm_", 10));
+    snprintf(stream->word, sizeof stream->word, "%s", word);
 }
 
 static void begin(hki_cuda_stream *stream)
@@ -268,6 +269,22 @@ static void test_convolutions(hki_cuda_stream *stream)
     CHECK_STR(stream->noted, "");
 }
 
+/* Own kernels that take no time, or much. */
+typedef struct own_kernels {
+    int calls;
+    void *memory; /* of BUSY_BYTES, or NULL */
+} own_kernels;
+
+enum { BUSY_BYTES = 1 << 22, BUSY_TIMES = 30 };
+
+static void run_own(hki_cuda_stream *stream, void *context)
+{
+    own_kernels *self = context;
+    self->calls++;
+    for (int i = 0; self->memory && i < BUSY_TIMES; i++)
+        cudaMemsetAsync(self->memory, i, BUSY_BYTES, stream->handle);
+}
+
 /* What was measured is taken, where the library has it; and what is measured is noted, once for a problem, while the run itself
  * goes on as before. */
 static void test_choices(hki_cuda_stream *stream)
@@ -286,17 +303,29 @@ static void test_choices(hki_cuda_stream *stream)
     CHECK_EQ_I64((int64_t)hki_cuda_convolution_workspace_bytes(
                      hki_cuda_convolution_plan_for(stream, &other, &failed)),
                  (int64_t)bytes);
+    stream->choice = "own";
+    other.samples++;
+    CHECK(!hki_cuda_convolution_plan_for(stream, &other, &failed) && !failed);
     stream->choice = NULL;
     stream->measures = true;
-    CHECK(cudaMalloc((void **)&data, 1 << 22) == cudaSuccess);
-    for (int kind = 0; kind < 3; kind++) {
-        const hki_cuda_convolution small = convolution((hki_cuda_convolution_kind)kind, 5);
+    CHECK(cudaMalloc((void **)&data, BUSY_BYTES) == cudaSuccess);
+    for (int i = 0; i < 6; i++) {
+        const hki_cuda_convolution small = convolution((hki_cuda_convolution_kind)(i / 2), 5 + i);
+        own_kernels own = {0, i % 2 ? data : NULL};
         hki_cuda_convolution_plan *plan = hki_cuda_convolution_plan_for(stream, &small, &failed);
         const size_t before = hki_cuda_convolution_workspace_bytes(plan);
-        for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 2; j++) {
+            hki_cuda_convolution_measure(stream, plan, data, data + 4096, data + 8192, run_own,
+                                         &own);
             CHECK(hki_cuda_convolution_launch(stream, plan, data, data + 4096, NULL, data + 8192,
                                               data + 65536));
-        CHECK_EQ_I64(stream->noted_choices, kind + 1);
+        }
+        CHECK(own.calls > 1);
+        CHECK_EQ_I64(stream->noted_choices, i + 1);
+        if (own.memory)
+            CHECK(!strncmp(stream->word, "algorithm_", 10));
+        else
+            CHECK_STR(stream->word, "own");
         CHECK_EQ_I64((int64_t)hki_cuda_convolution_workspace_bytes(plan), (int64_t)before);
     }
     stream->measures = false;

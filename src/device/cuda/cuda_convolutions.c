@@ -13,9 +13,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Algorithms that want more are left out: memory is for arrays. */
-static const size_t workspace_limit_bytes = (size_t)256 << 20;
-enum { MAX_ALGORITHMS = 16, TIMED_RUNS = 5 };
+/* Algorithms that want more than this part of the GPU's memory are left out: memory is for arrays. Transforms of large
+ * kernels want a gigabyte, and are several times as fast as others. */
+enum { WORKSPACE_PART = 32, MAX_ALGORITHMS = 16, TIMED_RUNS = 5 };
+static const size_t least_workspace_bytes = (size_t)256 << 20; /* even so */
 
 struct hki_cuda_convolution_plan {
     hki_cuda_convolution_kind kind;
@@ -33,6 +34,7 @@ typedef struct convolutions {
     const hki_cudnn *library; /* NULL until the handle is there */
     cudnnHandle_t handle;
     cudnnActivationDescriptor_t identity; /* for forward with a bias */
+    size_t workspace_bytes;               /* at most */
     int refusals;                         /* to make these */
     hki_cuda_cache plans;
 } convolutions;
@@ -66,6 +68,15 @@ static void convolutions_deinit(void *state)
     self->library->cudnnDestroy(self->handle);
 }
 
+static size_t workspace_limit(void)
+{
+    size_t free_bytes = 0, all_bytes = 0;
+    if (cudaMemGetInfo(&free_bytes, &all_bytes) != cudaSuccess)
+        cudaGetLastError();
+    return all_bytes / WORKSPACE_PART > least_workspace_bytes ? all_bytes / WORKSPACE_PART
+                                                              : least_workspace_bytes;
+}
+
 static bool start(convolutions *self, const hki_cudnn *library, hki_cuda_stream *stream)
 {
     if (!CALL(cudnnCreate, &self->handle))
@@ -77,6 +88,7 @@ static bool start(convolutions *self, const hki_cudnn *library, hki_cuda_stream 
               CUDNN_NOT_PROPAGATE_NAN, 0))
         goto destroy_identity;
     self->library = library;
+    self->workspace_bytes = workspace_limit();
     hki_cuda_cache_init(&self->plans, sizeof(hki_cuda_convolution),
                         sizeof(hki_cuda_convolution_plan), drop_plan, self);
     return true;
@@ -258,13 +270,17 @@ static void word_of(int algorithm, char word[HKI_CHOICE_WORD_BYTES])
     snprintf(word, HKI_CHOICE_WORD_BYTES, "algorithm_%u", (unsigned)algorithm % 1000u);
 }
 
-/* The one that was the fastest when it was measured, else by the library's estimate. */
+static const char own_word[] = "own";
+
+/* The one that was the fastest when it was measured, else by the library's estimate. NULL: own kernels were. */
 static const candidate *pick(hki_cuda_stream *stream, const hki_cuda_convolution *problem,
                              const candidate *candidates, int count)
 {
     const hki_choice_key key = key_of(problem, is_tf32(problem, stream));
     const char *chosen = hki_cuda_stream_choice(stream, &key);
     char word[HKI_CHOICE_WORD_BYTES];
+    if (chosen && !strcmp(chosen, own_word))
+        return NULL;
     for (int i = 0; chosen && i < count; i++) {
         word_of(candidates[i].algorithm, word);
         if (!strcmp(word, chosen))
@@ -284,8 +300,8 @@ static bool choose(const convolutions *self, hki_cuda_stream *stream,
     plan->problem = *problem;
     if (!list(self, stream, plan, most_bytes, candidates, &count))
         return false;
-    if (count > 0) {
-        const candidate *its = pick(stream, problem, candidates, count);
+    const candidate *its = count > 0 ? pick(stream, problem, candidates, count) : NULL;
+    if (its) {
         if (!set_math(self, stream, plan, its->math))
             return false;
         plan->is_supported = true;
@@ -311,7 +327,7 @@ hki_cuda_convolution_plan *hki_cuda_convolution_plan_for(hki_cuda_stream *stream
     plan = hki_cuda_cache_find(&self->plans, problem);
     if (!plan) {
         if (!describe(self->library, stream, problem, &made) ||
-            !choose(self, stream, problem, workspace_limit_bytes, &made)) {
+            !choose(self, stream, problem, self->workspace_bytes, &made)) {
             made.is_supported = false;
             if (!hki_cuda_falls_back(stream))
                 goto fail;
@@ -425,11 +441,25 @@ static cudnnStatus_t run(const convolutions *self, hki_cuda_convolution_plan *pl
 
 /* ---- measuring, for the next run ------------------------------------------------------------------------- */
 
-/* What a launch is given. */
+/* What a launch is given; of own kernels `own` and its context alone. */
 typedef struct launch {
     const void *first, *second;
     void *out, *workspace;
+    hki_cuda_convolve_fn own;
+    void *context;
 } launch;
+
+/* One of `trial`, or of own kernels where that is NULL. */
+static bool launch_once(const convolutions *self, hki_cuda_stream *stream,
+                        hki_cuda_convolution_plan *trial, const launch *with)
+{
+    if (!trial) {
+        with->own(stream, with->context);
+        return true;
+    }
+    return run(self, trial, with->first, with->second, NULL, with->out, with->workspace) ==
+           CUDNN_STATUS_SUCCESS;
+}
 
 /* Milliseconds of some runs, after one that warms up; INFINITY where it cannot be run. */
 static float time_of(const convolutions *self, hki_cuda_stream *stream,
@@ -441,8 +471,7 @@ static float time_of(const convolutions *self, hki_cuda_stream *stream,
     for (int i = 0; i <= TIMED_RUNS; i++) {
         if (i == 1)
             cudaEventRecord(events[0], in);
-        if (run(self, trial, with->first, with->second, NULL, with->out, with->workspace) !=
-            CUDNN_STATUS_SUCCESS)
+        if (!launch_once(self, stream, trial, with))
             return INFINITY;
     }
     if (cudaEventRecord(events[1], in) != cudaSuccess ||
@@ -452,47 +481,69 @@ static float time_of(const convolutions *self, hki_cuda_stream *stream,
     return ms;
 }
 
-/* On the arrays of the first launch, whose result is overwritten by that. The workspace is of the GPU's memory, and goes. */
-static void measure(const convolutions *self, hki_cuda_stream *stream,
-                    hki_cuda_convolution_plan *plan, launch with)
+/* The word of the fastest. False: there is none. */
+static bool find_fastest(const convolutions *self, hki_cuda_stream *stream,
+                         const hki_cuda_convolution_plan *plan, const launch *with,
+                         const candidate *candidates, int count, const cudaEvent_t events[2],
+                         char word[HKI_CHOICE_WORD_BYTES])
 {
+    float best = time_of(self, stream, NULL, with, events);
+    bool found = best < INFINITY;
+    snprintf(word, HKI_CHOICE_WORD_BYTES, "%s", own_word);
+    for (int i = 0; i < count; i++) {
+        hki_cuda_convolution_plan trial = *plan;
+        trial.adds_bias = false;
+        trial.algorithm = candidates[i].algorithm;
+        trial.workspace_bytes = candidates[i].memory;
+        if (!set_math(self, stream, &trial, candidates[i].math))
+            continue;
+        const float ms = time_of(self, stream, &trial, with, events);
+        if (ms < best) {
+            best = ms;
+            found = true;
+            word_of(candidates[i].algorithm, word);
+        }
+    }
+    return found;
+}
+
+/* The workspace of algorithms is of the GPU's memory, and goes. */
+void hki_cuda_convolution_measure(hki_cuda_stream *stream, hki_cuda_convolution_plan *plan,
+                                  const void *first, const void *second, void *out,
+                                  hki_cuda_convolve_fn own, void *context)
+{
+    launch with = {first, second, out, NULL, own, context};
     candidate candidates[MAX_ALGORITHMS];
     cudaEvent_t events[2] = {NULL, NULL};
+    char word[HKI_CHOICE_WORD_BYTES];
     size_t most = 1;
-    int count, best = -1;
-    float best_ms = INFINITY;
-    if (!list(self, stream, plan, workspace_limit_bytes, candidates, &count))
+    int count;
+    bool failed;
+    const convolutions *self;
+    if (plan->is_measured || !hki_cuda_stream_measures(stream))
+        return;
+    self = convolutions_of(stream, &failed);
+    plan->is_measured = true;
+    if (!list(self, stream, plan, self->workspace_bytes, candidates, &count))
         return;
     for (int i = 0; i < count; i++)
         most = candidates[i].memory > most ? candidates[i].memory : most;
     bool made = cudaMalloc(&with.workspace, most) == cudaSuccess;
     for (int i = 0; i < 2 && made; i++)
         made = cudaEventCreate(&events[i]) == cudaSuccess;
-    for (int i = 0; i < count && made; i++) {
-        hki_cuda_convolution_plan trial = *plan;
-        trial.adds_bias = false;
-        trial.algorithm = candidates[i].algorithm;
-        trial.workspace_bytes = candidates[i].memory;
-        const float ms = set_math(self, stream, &trial, candidates[i].math)
-                             ? time_of(self, stream, &trial, &with, events)
-                             : INFINITY;
-        if (ms < best_ms) {
-            best_ms = ms;
-            best = candidates[i].algorithm;
-        }
+    if (made && find_fastest(self, stream, plan, &with, candidates, count, events, word)) {
+        const hki_choice_key key = key_of(&plan->problem, is_tf32(&plan->problem, stream));
+        hki_cuda_stream_note_choice(stream, &key, word);
     }
     for (int i = 0; i < 2; i++)
         if (events[i])
             cudaEventDestroy(events[i]);
     cudaFree(with.workspace);
     cudaGetLastError();
-    if (best >= 0) {
-        const hki_choice_key key = key_of(&plan->problem, is_tf32(&plan->problem, stream));
-        char word[HKI_CHOICE_WORD_BYTES];
-        word_of(best, word);
-        hki_cuda_stream_note_choice(stream, &key, word);
-    }
+    set_math(self, stream, plan, plan->math);
 }
+
+/* ---- launches, for good ---------------------------------------------------------------------------------- */
 
 bool hki_cuda_convolution_launch(hki_cuda_stream *stream, hki_cuda_convolution_plan *plan,
                                  const void *first, const void *second, const void *bias, void *out,
@@ -500,11 +551,6 @@ bool hki_cuda_convolution_launch(hki_cuda_stream *stream, hki_cuda_convolution_p
 {
     bool failed;
     const convolutions *self = convolutions_of(stream, &failed);
-    if (!plan->is_measured && hki_cuda_stream_measures(stream)) {
-        measure(self, stream, plan, (launch){first, second, out, NULL});
-        plan->is_measured = true;
-        set_math(self, stream, plan, plan->math);
-    }
     const cudnnStatus_t status = run(self, plan, first, second, bias, out, workspace);
     if (!plan->has_run)
         hki_cuda_stream_has_loaded(stream); /* cuDNN opens its parts one by one */

@@ -26,8 +26,8 @@ typedef struct hki_cuda_convolution {
 
 typedef struct hki_cuda_convolution_plan hki_cuda_convolution_plan;
 
-/* How to do it, borrowed until the next call of this function. NULL: cuDNN is not there, or refuses it by any status; or
- * there was an error, which has been noted: then *failed. */
+/* How to do it, borrowed until the next call of this function. NULL: cuDNN is not there, refuses it by any status, or was
+ * slower than own kernels when it was measured; or there was an error, which has been noted: then *failed. */
 hki_cuda_convolution_plan *hki_cuda_convolution_plan_for(hki_cuda_stream *stream,
                                                          const hki_cuda_convolution *problem,
                                                          bool *failed);
@@ -38,6 +38,15 @@ bool hki_cuda_convolution_use_less(hki_cuda_stream *stream, const hki_cuda_convo
                                    hki_cuda_convolution_plan *plan, bool *failed);
 /* False: the bias is left to the caller. */
 bool hki_cuda_convolution_adds_bias(const hki_cuda_convolution_plan *plan);
+
+/* What does the same without cuDNN, on the arrays that it knows. */
+typedef void (*hki_cuda_convolve_fn)(hki_cuda_stream *stream, void *context);
+
+/* Where this run measures (HOCKET_TUNE), once for a plan: times each algorithm, and `own`, and notes the fastest for the next
+ * run. Arrays as for hki_cuda_convolution_launch, 16-byte aligned; out is overwritten. Takes the stream's workspace, and waits. */
+void hki_cuda_convolution_measure(hki_cuda_stream *stream, hki_cuda_convolution_plan *plan,
+                                  const void *first, const void *second, void *out,
+                                  hki_cuda_convolve_fn own, void *context);
 
 /* Launches it. `first` and `second` in the order of the kind; the workspace is 256-byte aligned. False: cuDNN refuses it
  * after all, by any status, and own kernels are to do it; the plan is not given again. Errors are noted. */

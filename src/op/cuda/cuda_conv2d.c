@@ -1,5 +1,5 @@
 /* Convolution and its gradients: by cuDNN, or by kernels of Hocket's own where that is not there or has no algorithm; groups of
- * few channels always by own ones. */
+ * few channels always by own ones, and those of single elements as products of matrices. */
 #include "op/operators/conv2d.h"
 
 #include "base/integer.h"
@@ -9,6 +9,7 @@
 #include "op/cuda/cuda_conv2d_few_kernels.h"
 #include "op/cuda/cuda_conv2d_kernels.h"
 #include "op/cuda/cuda_library_kernels.h"
+#include "op/cuda/cuda_pointwise.h"
 
 /* cuDNN counts by int, elements of an array included. */
 static bool fits(const hki_conv2d_geometry *g)
@@ -93,26 +94,48 @@ static void copy(hki_cuda_stream *stream, void *to, const void *from, size_t byt
                     "cudaMemcpyAsync");
 }
 
-/* False: own kernels must do it. *added: with the bias. bias NULL: none. */
-static bool convolve_by_library(hki_cuda_stream *stream, const hki_conv2d_geometry *g,
-                                int64_t groups, hki_cuda_convolution_kind kind,
-                                const hki_tensor *first, const hki_tensor *second, const void *bias,
-                                const hki_tensor *out, bool *added)
+/* A convolution, or a gradient of one. */
+typedef struct convolution {
+    const hki_conv2d_geometry *g;
+    int64_t groups;
+    hki_cuda_convolution_kind kind;
+    const hki_tensor *first, *second, *out; /* in the order of the kind */
+} convolution;
+
+static void convolve_by_own(hki_cuda_stream *stream, void *context)
 {
-    const bool f64 = out->dtype == HK_F64;
+    static void (*const own[])(hki_cuda_stream * stream, bool f64, const hki_conv2d_geometry *g,
+                               int64_t groups, const void *first, const void *second,
+                               void *out) = {[HKI_CUDA_FORWARD] = hki_cuda_convolve,
+                                             [HKI_CUDA_BACKWARD_DATA] = hki_cuda_convolve_data,
+                                             [HKI_CUDA_BACKWARD_WEIGHT] = hki_cuda_convolve_weight};
+    const convolution *self = context;
+    own[self->kind](stream, self->out->dtype == HK_F64, self->g, self->groups, self->first->data,
+                    self->second->data, self->out->data);
+}
+
+/* False: own kernels must do it. *added: with the bias. bias NULL: none. */
+static bool convolve_by_library(hki_cuda_stream *stream, convolution *self, const void *bias,
+                                bool *added)
+{
+    const bool f64 = self->out->dtype == HK_F64;
     bool failed = false;
-    passed arrays[] = {pass(first), pass(second), pass(out)};
+    passed arrays[] = {pass(self->first), pass(self->second), pass(self->out)};
     size_t bytes = 0;
-    if (!fits(g))
+    if (!fits(self->g))
         return false;
     if ((uintptr_t)bias % ALIGNMENT)
         bias = NULL;
-    const hki_cuda_convolution problem = problem_of(g, groups, kind, f64, bias != NULL);
+    const hki_cuda_convolution problem =
+        problem_of(self->g, self->groups, self->kind, f64, bias != NULL);
     hki_cuda_convolution_plan *plan = hki_cuda_convolution_plan_for(stream, &problem, &failed);
     if (!plan)
         return failed;
     for (int i = 0; i < 3; i++)
         bytes += arrays[i].bytes;
+    if (bytes == 0)
+        hki_cuda_convolution_measure(stream, plan, self->first->data, self->second->data,
+                                     self->out->data, convolve_by_own, self);
     while (!hki_cuda_has_workspace(stream, bytes + hki_cuda_convolution_workspace_bytes(plan)))
         if (!hki_cuda_convolution_use_less(stream, &problem, plan, &failed))
             return failed;
@@ -132,6 +155,15 @@ static bool convolve_by_library(hki_cuda_stream *stream, const hki_conv2d_geomet
     return true;
 }
 
+/* True: the bias, where one is given, has been added. */
+static bool convolve(hki_cuda_stream *stream, convolution self, const void *bias)
+{
+    bool added = false;
+    if (!convolve_by_library(stream, &self, bias, &added))
+        convolve_by_own(stream, &self);
+    return added;
+}
+
 void hki_cuda_conv2d(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
     const hki_tensor *x = &call->in[0], *weight = &call->in[1], *bias = &call->in[2];
@@ -147,9 +179,11 @@ void hki_cuda_conv2d(const hki_kernel_call *call, hki_cuda_stream *stream)
         hki_cuda_convolve_few(stream, f64, &g, groups, x->data, weight->data, addend, y);
         return;
     }
-    if (!convolve_by_library(stream, &g, groups, HKI_CUDA_FORWARD, x, weight, addend, &call->out[0],
-                             &added))
-        hki_cuda_convolve(stream, f64, &g, groups, x->data, weight->data, y);
+    if (hki_cuda_is_pointwise(&g, groups))
+        hki_cuda_pointwise(stream, x->dtype, &g, x->data, weight->data, y);
+    else
+        added = convolve(
+            stream, (convolution){&g, groups, HKI_CUDA_FORWARD, x, weight, &call->out[0]}, addend);
     if (has_bias && !added)
         hki_cuda_add_bias(stream, x->dtype, y,
                           (const int64_t[]){g.samples, g.out_channels, g.out_height * g.out_width},
@@ -162,14 +196,14 @@ void hki_cuda_conv2d_backward_data(const hki_kernel_call *call, hki_cuda_stream 
     const hki_conv2d_geometry g = hki_conv2d_geometry_of(call->op, call->in, call->options);
     const int64_t groups = hki_conv2d_groups(call->options);
     const bool f64 = dy->dtype == HK_F64;
-    bool added;
     if (dx->size == 0)
         return;
     if (has_few(&g, groups))
         hki_cuda_convolve_few_data(stream, f64, &g, groups, dy->data, weight->data, dx->data);
-    else if (!convolve_by_library(stream, &g, groups, HKI_CUDA_BACKWARD_DATA, dy, weight, NULL, dx,
-                                  &added))
-        hki_cuda_convolve_data(stream, f64, &g, groups, dy->data, weight->data, dx->data);
+    else if (hki_cuda_is_pointwise(&g, groups))
+        hki_cuda_pointwise_data(stream, dy->dtype, &g, dy->data, weight->data, dx->data);
+    else
+        convolve(stream, (convolution){&g, groups, HKI_CUDA_BACKWARD_DATA, dy, weight, dx}, NULL);
 }
 
 static void sum_bias(hki_cuda_stream *stream, const hki_conv2d_geometry *g, const hki_tensor *dy,
@@ -195,7 +229,6 @@ void hki_cuda_conv2d_backward_weight(const hki_kernel_call *call, hki_cuda_strea
     const hki_conv2d_geometry g = hki_conv2d_geometry_of(call->op, call->in, call->options);
     const int64_t groups = hki_conv2d_groups(call->options);
     const bool f64 = x->dtype == HK_F64;
-    bool added;
     if (g.samples == 0) { /* sums of nothing; x and dy have no memory */
         clear(stream, dweight);
         clear(stream, &call->out[1]);
@@ -203,8 +236,8 @@ void hki_cuda_conv2d_backward_weight(const hki_kernel_call *call, hki_cuda_strea
     }
     if (has_few(&g, groups))
         hki_cuda_convolve_few_weight(stream, f64, &g, groups, x->data, dy->data, dweight->data);
-    else if (!convolve_by_library(stream, &g, groups, HKI_CUDA_BACKWARD_WEIGHT, x, dy, NULL,
-                                  dweight, &added))
-        hki_cuda_convolve_weight(stream, f64, &g, groups, x->data, dy->data, dweight->data);
+    else if (!hki_cuda_is_pointwise(&g, groups) ||
+             !hki_cuda_pointwise_weight(stream, x->dtype, &g, x->data, dy->data, dweight->data))
+        convolve(stream, (convolution){&g, groups, HKI_CUDA_BACKWARD_WEIGHT, x, dy, dweight}, NULL);
     sum_bias(stream, &g, dy, call->out[1].data);
 }

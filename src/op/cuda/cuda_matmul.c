@@ -1,5 +1,7 @@
-/* Matrix products of the operator table: matmul and linear. cuBLASLt reads transposed matrices, batches and matrices
- * that all entries of a batch share in place; what has gaps along both axes is copied first. */
+/* Matrix products of the operator table, matmul and linear, and of whoever has matrices. cuBLASLt reads transposed matrices,
+ * batches and matrices that all entries of a batch share in place; what has gaps along both axes is copied first. */
+#include "op/cuda/cuda_matmul.h"
+
 #include "base/integer.h"
 #include "device/cuda/cuda_products.h"
 #include "op/cuda/cuda_bias.h"
@@ -15,14 +17,7 @@ enum {
     CALL_ENTRIES = 1 << 15
 };
 
-/* A call: c, without gaps, is a b for each entry of the batch. */
-typedef struct multiplication {
-    hk_dtype dtype; /* of a and b */
-    hki_cuda_batch batch;
-    hki_cuda_matrices a, b;
-    const hki_tensor *bias; /* one for each column of c, or NULL */
-    void *c;
-} multiplication;
+typedef hki_cuda_multiplication multiplication;
 
 /* Of c and the bias. */
 static hk_dtype result_of(const multiplication *self)
@@ -88,6 +83,40 @@ static void join_rows(multiplication *self)
         return;
     a->rows *= self->batch.count;
     self->batch = (hki_cuda_batch){.count = 1};
+}
+
+/* Where c has each axis of the batch, in elements. */
+static void set_result_strides(const multiplication *self, int64_t *strides)
+{
+    int64_t stride = self->a.rows * self->b.columns;
+    for (int i = self->batch.ndim - 1; i >= 0; i--) {
+        strides[i] = stride;
+        stride *= self->batch.dims[i];
+    }
+}
+
+static void swap(int64_t *values, int i, int j)
+{
+    const int64_t value = values[i];
+    values[i] = values[j];
+    values[j] = value;
+}
+
+/* The library has the last axis of the batch in one call: it is to be the longest one. Heads of attention, whose axis lies
+ * between samples and matrices, would be a call each. */
+static void turn_longest_last(multiplication *self, int64_t *c_strides)
+{
+    const int last = self->batch.ndim - 1;
+    int longest = last;
+    for (int i = 0; i < last; i++)
+        if (self->batch.dims[i] > self->batch.dims[longest])
+            longest = i;
+    if (longest == last)
+        return;
+    swap(self->batch.dims, longest, last);
+    swap(self->a.batch_strides, longest, last);
+    swap(self->b.batch_strides, longest, last);
+    swap(c_strides, longest, last);
 }
 
 /* Whether a matrix lies as cuBLASLt takes it: without gaps along rows, or (transposed) along columns. */
@@ -209,14 +238,17 @@ static void pack_into(hki_cuda_stream *stream, hk_dtype dtype, factor *self, voi
 }
 
 /* The last axis of the batch is the library's; there is a call for each entry along the others. */
-static hki_cuda_product product_of(const multiplication *self, const factor *a, const factor *b,
-                                   int outer_ndim, const void *bias)
+static hki_cuda_product product_of(const multiplication *self, const int64_t *c_strides,
+                                   const factor *a, const factor *b, int outer_ndim,
+                                   const void *bias)
 {
     const size_t element_bytes = hki_dtype_bytes(self->dtype);
     const size_t result_bytes = hki_dtype_bytes(result_of(self));
     const int last = self->batch.ndim - 1;
     const int64_t m = a->is.rows, n = b->is.columns, inner = last < 0 ? 1 : self->batch.dims[last];
-    const uintptr_t c_step = outer_ndim ? (uintptr_t)(inner * m * n) * result_bytes : 0;
+    uintptr_t c_bits = (uintptr_t)self->c;
+    for (int i = 0; i < outer_ndim; i++)
+        c_bits |= (uintptr_t)c_strides[i] * result_bytes;
     return (hki_cuda_product){
         .m = m,
         .n = n,
@@ -226,14 +258,14 @@ static hki_cuda_product product_of(const multiplication *self, const factor *a, 
         .batch_count = inner,
         .a_batch_stride = last < 0 ? 0 : a->is.batch_strides[last],
         .b_batch_stride = last < 0 ? 0 : b->is.batch_strides[last],
-        .c_batch_stride = last < 0 ? 0 : m * n,
+        .c_batch_stride = last < 0 ? 0 : c_strides[last],
         .dtype = (int32_t)self->dtype,
         .has_bias = bias != NULL,
         .a_transposed = a->transposed,
         .b_transposed = b->transposed,
         .a_alignment = factor_alignment(a, outer_ndim, element_bytes),
         .b_alignment = factor_alignment(b, outer_ndim, element_bytes),
-        .c_alignment = hki_cuda_alignment_of((uintptr_t)self->c | c_step),
+        .c_alignment = hki_cuda_alignment_of(c_bits),
         .bias_alignment = bias ? hki_cuda_alignment_of((uintptr_t)bias) : 0,
     };
 }
@@ -241,14 +273,13 @@ static hki_cuda_product product_of(const multiplication *self, const factor *a, 
 /* From entry `first` of the batch's last axis on, as many as the call takes, for each entry along the others. False: as
  * hki_cuda_product_launch. */
 static bool launch_entries(hki_cuda_stream *stream, const multiplication *self,
-                           hki_cuda_product_plan *plan, const hki_cuda_product *call,
-                           const factor *a, const factor *b, int64_t first, const void *bias,
-                           void *workspace, bool *falls_back)
+                           const int64_t *c_strides, hki_cuda_product_plan *plan,
+                           const hki_cuda_product *call, const factor *a, const factor *b,
+                           int64_t first, const void *bias, void *workspace, bool *falls_back)
 {
     const int64_t element_bytes = (int64_t)hki_dtype_bytes(self->dtype);
     const int64_t result_bytes = (int64_t)hki_dtype_bytes(result_of(self));
     const int last = self->batch.ndim - 1;
-    const int64_t entries = last < 0 ? 1 : self->batch.dims[last];
     hki_cuda_batch outer;
     set_batch(&outer, self->batch.dims, last > 0 ? last : 0);
     for (int64_t i = 0; i < outer.count; i++) {
@@ -258,7 +289,7 @@ static bool launch_entries(hki_cuda_stream *stream, const multiplication *self,
         char *its_c = self->c;
         its_a += (a_offset + first * call->a_batch_stride) * element_bytes;
         its_b += (b_offset + first * call->b_batch_stride) * element_bytes;
-        its_c += (i * entries + first) * call->m * call->n * result_bytes;
+        its_c += (offset_of(&outer, c_strides, i) + first * call->c_batch_stride) * result_bytes;
         if (!hki_cuda_product_launch(stream, plan, its_a, its_b, bias, its_c, workspace,
                                      falls_back))
             return false;
@@ -267,8 +298,12 @@ static bool launch_entries(hki_cuda_stream *stream, const multiplication *self,
 }
 
 /* False: own kernels must do it. *added: with the bias. */
-static bool multiply_by_library(hki_cuda_stream *stream, const multiplication *self, bool *added)
+static bool multiply_by_library(hki_cuda_stream *stream, multiplication *given, bool *added)
 {
+    multiplication turned = *given, *self = &turned;
+    int64_t c_strides[HK_MAX_NDIM];
+    set_result_strides(self, c_strides);
+    turn_longest_last(self, c_strides);
     const size_t element_bytes = hki_dtype_bytes(self->dtype);
     const hki_tensor *bias = self->bias;
     const int outer_ndim = self->batch.ndim > 1 ? self->batch.ndim - 1 : 0;
@@ -280,13 +315,13 @@ static bool multiply_by_library(hki_cuda_stream *stream, const multiplication *s
     bool failed = false, falls_back = false;
     factor_init(&a, &self->a, &self->batch, element_bytes);
     factor_init(&b, &self->b, &self->batch, element_bytes);
-    hki_cuda_product product = product_of(self, &a, &b, outer_ndim, fused);
+    hki_cuda_product product = product_of(self, c_strides, &a, &b, outer_ndim, fused);
     const int64_t entries = product.batch_count;
     product.batch_count = entries < CALL_ENTRIES ? entries : CALL_ENTRIES;
     hki_cuda_product_plan *plan = hki_cuda_product_plan_for(stream, &product, &failed);
     if (!plan && !failed && fused) {
         fused = NULL;
-        product = product_of(self, &a, &b, outer_ndim, fused);
+        product = product_of(self, c_strides, &a, &b, outer_ndim, fused);
         plan = hki_cuda_product_plan_for(stream, &product, &failed);
     }
     if (!plan)
@@ -301,10 +336,14 @@ static bool multiply_by_library(hki_cuda_stream *stream, const multiplication *s
         const size_t last_bytes = hki_cuda_product_workspace_bytes(plan);
         own_bytes = last_bytes > own_bytes ? last_bytes : own_bytes;
     }
-    const size_t bytes = a.packed_bytes + b.packed_bytes + own_bytes;
+    const size_t reserved = hki_round_up_bytes(self->reserved_bytes, PACK_ALIGNMENT);
+    const size_t bytes = reserved + a.packed_bytes + b.packed_bytes + own_bytes;
     char *workspace = bytes ? hki_cuda_workspace(stream, bytes) : NULL;
     if (bytes && !workspace)
         return true;
+    if (!self->c)
+        self->c = given->c = workspace;
+    workspace += reserved;
     pack_into(stream, self->dtype, &a, workspace);
     pack_into(stream, self->dtype, &b, workspace + a.packed_bytes);
     workspace += a.packed_bytes + b.packed_bytes;
@@ -314,14 +353,15 @@ static bool multiply_by_library(hki_cuda_stream *stream, const multiplication *s
             plan = hki_cuda_product_plan_for(stream, call, &failed);
         if (!plan)
             return failed;
-        if (!launch_entries(stream, self, plan, call, &a, &b, first, fused, workspace, &falls_back))
+        if (!launch_entries(stream, self, c_strides, plan, call, &a, &b, first, fused, workspace,
+                            &falls_back))
             break;
     }
     *added = fused && !falls_back;
     return !falls_back;
 }
 
-static void multiply(hki_cuda_stream *stream, multiplication *self)
+void hki_cuda_multiply_matrices(hki_cuda_stream *stream, multiplication *self)
 {
     const hki_tensor *bias = self->bias;
     const bool is_float = hki_dtype_is_real(self->dtype);
@@ -337,8 +377,12 @@ static void multiply(hki_cuda_stream *stream, multiplication *self)
                                     (size_t)(rows * columns) * hki_dtype_bytes(result_of(self)),
                                     hki_cuda_stream_handle(stream)),
                     "cudaMemsetAsync");
-    else if (!is_float || !multiply_by_library(stream, self, &added))
-        hki_cuda_multiply(stream, self->dtype, &self->batch, &self->a, &self->b, self->c);
+    else if (!is_float || !multiply_by_library(stream, self, &added)) {
+        if (!self->c)
+            self->c = hki_cuda_workspace(stream, self->reserved_bytes);
+        if (self->c)
+            hki_cuda_multiply(stream, self->dtype, &self->batch, &self->a, &self->b, self->c);
+    }
     if (bias && !added)
         hki_cuda_add_bias(stream, result_of(self), self->c, (const int64_t[]){rows, columns, 1},
                           bias->data, bias->strides[0]);
@@ -365,7 +409,7 @@ void hki_cuda_matmul(const hki_kernel_call *call, hki_cuda_stream *stream)
                                  .column_stride = b_ndim == 2 ? b->strides[b->ndim - 1] : 0};
     set_batch_strides(&self.a, a, a_ndim, self.batch.ndim);
     set_batch_strides(&self.b, b, b_ndim, self.batch.ndim);
-    multiply(stream, &self);
+    hki_cuda_multiply_matrices(stream, &self);
 }
 
 /* All axes of x but the last two are a batch, which shares the weight. */
@@ -387,5 +431,5 @@ void hki_cuda_linear(const hki_kernel_call *call, hki_cuda_stream *stream)
                                  .row_stride = weight->strides[1],
                                  .column_stride = weight->strides[0]};
     set_batch_strides(&self.a, x, x_ndim, self.batch.ndim);
-    multiply(stream, &self);
+    hki_cuda_multiply_matrices(stream, &self);
 }

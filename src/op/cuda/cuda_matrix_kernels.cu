@@ -66,8 +66,8 @@ template <typename From, typename T = From>
 static void launch_multiply(hki_cuda_stream *stream, const hki_cuda_batch *batch,
                             const hki_cuda_matrices *a, const hki_cuda_matrices *b, void *c)
 {
-    const int64_t tiles = batch->count * ((a->rows + SIDE - 1) / SIDE) *
-                          ((b->columns + SIDE - 1) / SIDE);
+    const int64_t tiles =
+        batch->count * ((a->rows + SIDE - 1) / SIDE) * ((b->columns + SIDE - 1) / SIDE);
     const unsigned grid = hki_cuda_grid(tiles, 1, hki_cuda_stream_multiprocessors(stream));
     HKI_LAUNCH_TOGETHER(stream, grid, THREADS, (multiply<From, T>), *batch, *a, *b, (T *)c);
 }
@@ -95,4 +95,26 @@ void hki_cuda_multiply(hki_cuda_stream *stream, hk_dtype dtype, const hki_cuda_b
         launch_multiply<uint64_t>(stream, batch, a, b, c);
         break;
     }
+}
+
+template <typename T> HKI_KERNEL void sum_matrices(int64_t count, int64_t size, const T *x, T *sum)
+{
+    for (int64_t i = HKI_THREAD_INDEX; i < size; i += HKI_THREAD_COUNT) {
+        double all = 0;
+        for (int64_t entry = 0; entry < count; entry++)
+            all += (double)x[entry * size + i];
+        sum[i] = (T)all;
+    }
+}
+
+void hki_cuda_sum_matrices(hki_cuda_stream *stream, bool f64, int64_t count, int64_t size,
+                           const void *x, void *sum)
+{
+    const unsigned grid = hki_cuda_grid(size, THREADS, hki_cuda_stream_multiprocessors(stream));
+    if (f64)
+        HKI_LAUNCH(stream, grid, THREADS, sum_matrices<double>, count, size, (const double *)x,
+                   (double *)sum);
+    else
+        HKI_LAUNCH(stream, grid, THREADS, sum_matrices<float>, count, size, (const float *)x,
+                   (float *)sum);
 }

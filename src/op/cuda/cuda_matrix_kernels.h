@@ -29,6 +29,10 @@ typedef struct hki_cuda_batch {
 void hki_cuda_multiply(hki_cuda_stream *stream, hk_dtype dtype, const hki_cuda_batch *batch,
                        const hki_cuda_matrices *a, const hki_cuda_matrices *b, void *c);
 
+/* sum[i] = the sum of x[0][i], x[1][i], … in this order, in double; of float32 or float64, `size` elements each. */
+void hki_cuda_sum_matrices(hki_cuda_stream *stream, bool f64, int64_t count, int64_t size,
+                           const void *x, void *sum);
+
 #ifdef __cplusplus
 }
 #endif
