@@ -10,12 +10,15 @@ names torch.compile. Ratios are PyTorch's through hocket's: above 1 hocket is fa
 network and three steps take at most (the peak of the resident set), before anything else but a warm-up.
 """
 import argparse
+import atexit
 import json
 import math
 import os
+import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 
 from sides import HERE, Refusal, note, processor
 
@@ -45,8 +48,8 @@ WHAT = ("train", "infer")
 class Side:
     """A process for one network, and what it is to be told before it measures a variant."""
 
-    def __init__(self, command, threads, libraries=None):
-        env = {**os.environ, "OMP_NUM_THREADS": str(threads), "HOCKET_CORES": str(threads),
+    def __init__(self, command, threads, libraries=None, **more):
+        env = {**os.environ, **more, "OMP_NUM_THREADS": str(threads), "HOCKET_CORES": str(threads),
                "OMP_WAIT_POLICY": "passive"}  # on machines that others use too, waiting threads had better not spin
         if libraries:
             env["LD_LIBRARY_PATH"] = libraries
@@ -104,16 +107,31 @@ class Case:
         if self.name in self.args.compile:
             yield "compile", {"format": "contiguous", "compile": 1, "graph": 0}
 
+    def our_sides(self):
+        """By threads and variant. On a GPU: what was measured before, as PyTorch's cudnn.benchmark measures, and rules alone."""
+        libraries = self.args.library_path
+        if not self.args.device:
+            return {(threads, ""): Side(self.ours, threads, libraries) for threads in self.args.threads}
+        choices = {"XDG_CACHE_HOME": self.args.choices}
+        first = Side(self.ours, 2, libraries, HOCKET_TUNE="measure", **choices)
+        for what in WHAT:
+            first.ask(what, 0)
+        first.end()
+        return {(threads, tune): Side(self.ours, threads, libraries, **(choices if tune == "measured" else {"HOCKET_TUNE": "off"}))
+                for threads in self.args.threads for tune in ("measured", "rules")}
+
     def measure(self, peer):
-        ours = {threads: Side(self.ours, threads, self.args.library_path) for threads in self.args.threads}
+        ours = self.our_sides()
         peer.ask("child", self.name, *self.options)
-        for name, side in (("hocket", ours[self.args.threads[0]]), ("torch", peer)):
+        for name, side in (("hocket", next(iter(ours.values()))), ("torch", peer)):
             self.bytes[name] = side.ask("memory", 3).get("bytes")  # before anything else
         for turn in range(self.args.rounds):
             for threads in self.args.threads:
                 if turn % 2:
                     self.measure_peer(peer, threads)
-                self.keep(ours[threads], "hocket", "", threads)
+                for key, side in ours.items():
+                    if key[0] == threads:
+                        self.keep(side, "hocket", key[1], threads)
                 if not turn % 2:
                     self.measure_peer(peer, threads)
         for side in ours.values():
@@ -142,8 +160,13 @@ class Case:
         return variant, found.get(variant)
 
     def ratio(self, what, threads):
-        ours, (_, theirs) = self.best("hocket", what, threads)[1], self.best("torch", what, threads)
+        (_, ours), (_, theirs) = self.best("hocket", what, threads), self.best("torch", what, threads)
         return statistics.median(theirs) / statistics.median(ours) if ours and theirs else None
+
+    def by_rules(self, what, threads):
+        """What nothing was measured for takes, where that is another variant."""
+        values = self.seconds.get(("hocket", "rules", what, threads))
+        return f"  (hocket by rules {milliseconds(values)})" if values else ""
 
     def memory_ratio(self):
         return self.bytes["torch"] / self.bytes["hocket"] if self.bytes.get("hocket") and self.bytes.get("torch") else None
@@ -168,7 +191,7 @@ def print_part(cases, what, threads):
         ratio = case.ratio(what, threads)
         name = f"{case.name}, {case.size}" + (f", {case.batch}" if what == "train" else "")
         print(f"  {name:22} {milliseconds(case.best('hocket', what, threads)[1]):>26} {milliseconds(theirs):>26} "
-              f"{f'{ratio:.2f}' if ratio else '-':>6}  {variant or ''}")
+              f"{f'{ratio:.2f}' if ratio else '-':>6}  {variant or ''}" + case.by_rules(what, threads))
 
 
 def print_memory(cases):
@@ -199,6 +222,8 @@ def run(args):
     if not os.access(args.program, os.X_OK):
         raise Refusal(f"{args.program} is not there; build it with `make bench`")
     cases = []
+    args.choices = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, args.choices, True)
     peer = Side([args.python, os.path.join(HERE, "networks_pytorch.py")], max(args.threads))
     try:
         for name in args.model or SIZES:
