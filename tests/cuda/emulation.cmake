@@ -25,6 +25,7 @@ if(HOCKET_HAS_EMULATION)
     "${PROJECT_SOURCE_DIR}/src/device/cuda/cuda_cache.c"
     "${PROJECT_SOURCE_DIR}/src/device/cuda/cuda_convolutions.c"
     "${PROJECT_SOURCE_DIR}/src/device/cuda/cuda_libraries.c"
+    "${PROJECT_SOURCE_DIR}/src/device/cuda/cuda_convolution_rules.c"
     "${PROJECT_SOURCE_DIR}/src/device/cuda/cuda_products.c")
   target_include_directories(library_calls_test PRIVATE
     "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/tests"

@@ -5,11 +5,13 @@
 #include "check.h"
 
 #include "base/choices.h"
+#include "device/cuda/cuda_convolution_rules.h"
 #include "device/cuda/cuda_convolutions.h"
 #include "device/cuda/cuda_libraries.h"
 #include "device/cuda/cuda_products.h"
 #include "emulation/emulated_runtime.h"
 
+#include <cudnn.h>
 #include <stdlib.h>
 
 /* ---- a stream ------------------------------------------------------------------------------------------ */
@@ -231,7 +233,7 @@ static void test_convolutions(hki_cuda_stream *stream)
                                                       HKI_CUDA_BACKWARD_WEIGHT};
     bool failed = true;
     for (int i = 0; i < 3; i++) {
-        hki_cuda_convolution problem = convolution(kinds[i], 2);
+        hki_cuda_convolution problem = convolution(kinds[i], 8);
         hki_cuda_convolution_plan *plan = hki_cuda_convolution_plan_for(stream, &problem, &failed);
         CHECK(plan && !failed);
         CHECK(hki_cuda_convolution_workspace_bytes(plan) > 0);
@@ -258,7 +260,7 @@ static void test_convolutions(hki_cuda_stream *stream)
         CHECK(strstr(stream->refused, "CUDNN_STATUS_BAD_PARAM") != NULL);
         CHECK_STR(stream->noted, "");
     }
-    hki_cuda_convolution with_bias = convolution(HKI_CUDA_FORWARD, 2);
+    hki_cuda_convolution with_bias = convolution(HKI_CUDA_FORWARD, 8);
     with_bias.has_bias = true;
     CHECK(
         hki_cuda_convolution_adds_bias(hki_cuda_convolution_plan_for(stream, &with_bias, &failed)));
@@ -334,6 +336,56 @@ static void test_choices(hki_cuda_stream *stream)
     CHECK_STR(stream->noted, "");
 }
 
+/* Rules are for what the estimate is wrong about: float32 without tensor cores. A run that measures tries the library all the
+ * same. */
+static void test_rules(hki_cuda_stream *stream)
+{
+    bool failed;
+    hki_cuda_convolution three = {.kind = HKI_CUDA_BACKWARD_DATA,
+                                  .samples = 128,
+                                  .in_channels = 64,
+                                  .out_channels = 64,
+                                  .groups = 1,
+                                  .in_size = {24, 24},
+                                  .out_size = {24, 24},
+                                  .kernel = {3, 3},
+                                  .stride = {1, 1},
+                                  .padding = {1, 1},
+                                  .dilation = {1, 1}};
+    CHECK_EQ_I64(hki_cuda_convolution_rule(&three, false),
+                 CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED);
+    CHECK_EQ_I64(hki_cuda_convolution_rule(&three, true), HKI_CUDA_BY_ESTIMATE);
+    hki_cuda_convolution other = three;
+    other.is_f64 = true;
+    CHECK_EQ_I64(hki_cuda_convolution_rule(&other, false), HKI_CUDA_BY_ESTIMATE);
+    other = three;
+    other.groups = 2;
+    CHECK_EQ_I64(hki_cuda_convolution_rule(&other, false), HKI_CUDA_BY_ESTIMATE);
+    other = three;
+    other.dilation[1] = 2;
+    CHECK_EQ_I64(hki_cuda_convolution_rule(&other, false), HKI_CUDA_BY_ESTIMATE);
+    other = (hki_cuda_convolution){.kind = HKI_CUDA_BACKWARD_WEIGHT,
+                                   .samples = 5,
+                                   .in_channels = 1,
+                                   .out_channels = 3,
+                                   .groups = 1,
+                                   .in_size = {9, 9},
+                                   .out_size = {4, 4},
+                                   .kernel = {3, 3},
+                                   .stride = {2, 2},
+                                   .dilation = {1, 1}};
+    CHECK_EQ_I64(hki_cuda_convolution_rule(&other, false), HKI_CUDA_BY_OWN_KERNEL);
+    CHECK(!hki_cuda_convolution_plan_for(stream, &other, &failed) && !failed);
+    other.samples++;
+    stream->measures = true;
+    CHECK(hki_cuda_convolution_plan_for(stream, &other, &failed) && !failed);
+    stream->measures = false;
+    other.samples++;
+    stream->choice = "algorithm_1"; /* which was measured to be faster */
+    CHECK(hki_cuda_convolution_plan_for(stream, &other, &failed) && !failed);
+    stream->choice = NULL;
+}
+
 /* ---- refusals ------------------------------------------------------------------------------------------- */
 
 static bool falls_back_product(hki_cuda_stream *stream, float *data)
@@ -390,7 +442,7 @@ static void test_refusal(const char *function)
 static void test_missing(hki_cuda_stream *stream)
 {
     const hki_cuda_product problem = product(3, 4, 5);
-    const hki_cuda_convolution other = convolution(HKI_CUDA_FORWARD, 2);
+    const hki_cuda_convolution other = convolution(HKI_CUDA_FORWARD, 8);
     char text[512];
     bool failed = true;
     CHECK(!hki_cuda_product_plan_for(stream, &problem, &failed) && !failed);
@@ -421,6 +473,7 @@ int main(int argc, char **argv)
         test_launches(&stream);
         test_convolutions(&stream);
         test_choices(&stream);
+        test_rules(&stream);
     }
     end(&stream);
     return check_result();

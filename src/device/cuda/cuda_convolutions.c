@@ -7,6 +7,7 @@
 
 #include "base/choices.h"
 #include "device/cuda/cuda_cache.h"
+#include "device/cuda/cuda_convolution_rules.h"
 #include "device/cuda/cuda_libraries.h"
 
 #include <math.h>
@@ -272,18 +273,22 @@ static void word_of(int algorithm, char word[HKI_CHOICE_WORD_BYTES])
 
 static const char own_word[] = "own";
 
-/* The one that was the fastest when it was measured, else by the library's estimate. NULL: own kernels were. */
+/* The one that was the fastest when it was measured, else the rule's, else the fastest by the library's estimate. NULL: own
+ * kernels are to do it. */
 static const candidate *pick(hki_cuda_stream *stream, const hki_cuda_convolution *problem,
                              const candidate *candidates, int count)
 {
-    const hki_choice_key key = key_of(problem, is_tf32(problem, stream));
+    const bool tf32 = is_tf32(problem, stream);
+    const hki_choice_key key = key_of(problem, tf32);
     const char *chosen = hki_cuda_stream_choice(stream, &key);
+    const int rule = hki_cuda_convolution_rule(problem, tf32);
     char word[HKI_CHOICE_WORD_BYTES];
-    if (chosen && !strcmp(chosen, own_word))
+    if (chosen ? !strcmp(chosen, own_word)
+               : rule == HKI_CUDA_BY_OWN_KERNEL && !hki_cuda_stream_measures(stream))
         return NULL;
-    for (int i = 0; chosen && i < count; i++) {
+    for (int i = 0; i < count; i++) {
         word_of(candidates[i].algorithm, word);
-        if (!strcmp(word, chosen))
+        if (chosen ? !strcmp(word, chosen) : candidates[i].algorithm == rule)
             return &candidates[i];
     }
     return &candidates[0];
