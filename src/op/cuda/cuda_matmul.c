@@ -15,13 +15,14 @@ enum {
     CALL_ENTRIES = 1 << 15
 };
 
-/* A call: c, without gaps, is a b for each entry of the batch. */
+/* A call: c, without gaps, is a b for each entry of the batch. c_bytes: of c at the beginning of the workspace; else 0. */
 typedef struct multiplication {
     hk_dtype dtype; /* of a and b */
     hki_cuda_batch batch;
     hki_cuda_matrices a, b;
     const hki_tensor *bias; /* one for each column of c, or NULL */
     void *c;
+    size_t c_bytes;
 } multiplication;
 
 /* Of c and the bias. */
@@ -267,7 +268,7 @@ static bool launch_entries(hki_cuda_stream *stream, const multiplication *self,
 }
 
 /* False: own kernels must do it. *added: with the bias. */
-static bool multiply_by_library(hki_cuda_stream *stream, const multiplication *self, bool *added)
+static bool multiply_by_library(hki_cuda_stream *stream, multiplication *self, bool *added)
 {
     const size_t element_bytes = hki_dtype_bytes(self->dtype);
     const hki_tensor *bias = self->bias;
@@ -301,10 +302,13 @@ static bool multiply_by_library(hki_cuda_stream *stream, const multiplication *s
         const size_t last_bytes = hki_cuda_product_workspace_bytes(plan);
         own_bytes = last_bytes > own_bytes ? last_bytes : own_bytes;
     }
-    const size_t bytes = a.packed_bytes + b.packed_bytes + own_bytes;
+    const size_t bytes = self->c_bytes + a.packed_bytes + b.packed_bytes + own_bytes;
     char *workspace = bytes ? hki_cuda_workspace(stream, bytes) : NULL;
     if (bytes && !workspace)
         return true;
+    if (self->c_bytes)
+        self->c = workspace;
+    workspace += self->c_bytes;
     pack_into(stream, self->dtype, &a, workspace);
     pack_into(stream, self->dtype, &b, workspace + a.packed_bytes);
     workspace += a.packed_bytes + b.packed_bytes;
@@ -321,6 +325,13 @@ static bool multiply_by_library(hki_cuda_stream *stream, const multiplication *s
     return !falls_back;
 }
 
+/* For c alone: own kernels need no more, and the library takes what lies there anew. */
+static bool make_room(hki_cuda_stream *stream, multiplication *self)
+{
+    self->c = hki_cuda_workspace(stream, self->c_bytes);
+    return self->c != NULL;
+}
+
 static void multiply(hki_cuda_stream *stream, multiplication *self)
 {
     const hki_tensor *bias = self->bias;
@@ -328,6 +339,8 @@ static void multiply(hki_cuda_stream *stream, multiplication *self)
     const int64_t rows = self->batch.count * self->a.rows, columns = self->b.columns;
     bool added = false;
     if (rows == 0 || columns == 0)
+        return;
+    if (self->c_bytes && !make_room(stream, self))
         return;
     simplify(self);
     join_rows(self);
@@ -369,12 +382,10 @@ void hki_cuda_matmul(const hki_kernel_call *call, hki_cuda_stream *stream)
 }
 
 /* All axes of x but the last two are a batch, which shares the weight. */
-void hki_cuda_linear(const hki_kernel_call *call, hki_cuda_stream *stream)
+static multiplication linear_of(const hki_tensor *x, const hki_tensor *weight)
 {
-    const hki_tensor *x = &call->in[0], *weight = &call->in[1], *bias = &call->in[2];
     const int x_ndim = x->ndim > 1 ? 2 : 1;
-    multiplication self = {
-        .dtype = x->dtype, .c = call->out[0].data, .bias = bias->ndim >= 0 ? bias : NULL};
+    multiplication self = {.dtype = x->dtype};
     set_batch(&self.batch, x->dims, x->ndim - x_ndim);
     self.a = (hki_cuda_matrices){.data = x->data,
                                  .rows = x_ndim == 2 ? x->dims[x->ndim - 2] : 1,
@@ -387,5 +398,25 @@ void hki_cuda_linear(const hki_kernel_call *call, hki_cuda_stream *stream)
                                  .row_stride = weight->strides[1],
                                  .column_stride = weight->strides[0]};
     set_batch_strides(&self.a, x, x_ndim, self.batch.ndim);
+    return self;
+}
+
+void hki_cuda_linear(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    const hki_tensor *bias = &call->in[2];
+    multiplication self = linear_of(&call->in[0], &call->in[1]);
+    self.c = call->out[0].data;
+    self.bias = bias->ndim >= 0 ? bias : NULL;
     multiply(stream, &self);
+}
+
+void *hki_cuda_linear_in_workspace(hki_cuda_stream *stream, const hki_tensor *x,
+                                   const hki_tensor *weight, const hki_tensor *bias)
+{
+    multiplication self = linear_of(x, weight);
+    const size_t size = (size_t)(self.batch.count * self.a.rows * self.b.columns);
+    self.bias = bias;
+    self.c_bytes = hki_round_up_bytes(size * hki_dtype_bytes(self.dtype), PACK_ALIGNMENT);
+    multiply(stream, &self);
+    return self.c;
 }
