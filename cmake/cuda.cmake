@@ -106,7 +106,7 @@ if(HOCKET_HAS_CUDA)
   # What is exact arithmetic has the bytes that the processor gives it, where a * b + c is rounded twice.
   file(GLOB exact_sources CONFIGURE_DEPENDS
     "${PROJECT_SOURCE_DIR}/src/op/cuda/cuda_rows_*.cu" "${PROJECT_SOURCE_DIR}/src/op/cuda/cuda_reduce_*.cu")
-  foreach(name cells class_loss copy random softmax sum)
+  foreach(name cells class_loss copy random recurrence softmax sum)
     list(APPEND exact_sources "${PROJECT_SOURCE_DIR}/src/op/cuda/cuda_${name}.cu")
   endforeach()
   set_property(SOURCE ${exact_sources} APPEND PROPERTY COMPILE_OPTIONS --fmad=false)

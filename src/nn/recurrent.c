@@ -162,15 +162,24 @@ static bool fits(const sequence *all, const weights *w)
     return same && w->of_x->shape.dims[1] == x->shape.dims[2];
 }
 
-/* One call does all steps, with the weights packed once. Of few steps that would be a large part; and where rows are few, large
- * weights are read by all cores if each step is a product by itself. */
+/* One call does all steps, with the weights packed once. Where rows are few, large weights are read by all cores if each step is a
+ * product by itself. A GPU's kernel is for steps that do not fill it; their sums of inputs lie in memory that is kept. */
+static bool suits(const hk_array *x, const weights *w)
+{
+    enum { FEW_ROWS = 16, MANY_WEIGHTS = 1 << 19, MANY_STATES = 1 << 18, MANY_SUMS = 1 << 28 };
+    const int64_t n = x->shape.dims[0], steps = x->shape.dims[1];
+    if (hk_array_device(x).handle->class->kernels == HKI_CPU)
+        return n >= FEW_ROWS || w->of_h->size <= MANY_WEIGHTS;
+    return n * w->of_h->shape.dims[1] <= MANY_STATES &&
+           (double)(n * steps) * (double)w->of_h->shape.dims[0] <= MANY_SUMS;
+}
+
+/* To pack the weights would be a large part of few steps. */
 static bool goes_at_once(const sequence *all, const weights *w)
 {
-    enum { FEW_STEPS = 4, FEW_ROWS = 16, MANY_WEIGHTS = 1 << 19 };
-    const hk_array *x = all->x;
-    return !all->is_within && fits(all, w) && x->shape.dims[1] >= FEW_STEPS &&
-           (x->shape.dims[0] >= FEW_ROWS || w->of_h->size <= MANY_WEIGHTS) &&
-           hk_array_device(x).handle->class->kernels == HKI_CPU;
+    enum { FEW_STEPS = 4 };
+    return !all->is_within && fits(all, w) && all->x->shape.dims[1] >= FEW_STEPS &&
+           suits(all->x, w);
 }
 
 static hk_array *run_at_once(const recurrent *layer, const weights *w, hk_array *x, carried before)

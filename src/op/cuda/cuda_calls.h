@@ -56,6 +56,9 @@ void hki_cuda_call_lstm_backward(const hki_kernel_call *call, hki_cuda_stream *s
 void hki_cuda_call_gru(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_gru_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
 
+void hki_cuda_call_recurrence(const hki_kernel_call *call, hki_cuda_stream *stream);
+void hki_cuda_call_recurrence_backward(const hki_kernel_call *call, hki_cuda_stream *stream);
+
 void hki_cuda_call_random(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_call_checked_weights(const hki_kernel_call *call, hki_cuda_stream *stream);
 

@@ -1,37 +1,8 @@
 #include "op/cuda/cuda_cells.h"
 
-#include "device/cuda/cuda_launch.cuh"
-#include "op/kernels/elementwise/scalar_math.h"
-#include "op/kernels/recurrent/cell_loops.h"
+#include "op/cuda/cuda_cell.cuh"
 
 enum { THREADS = 256 };
-
-HKI_DEVICE float gate(float x)
-{
-    return hki_sigmoid_f32(x);
-}
-HKI_DEVICE double gate(double x)
-{
-    return hki_sigmoid_f64(x);
-}
-HKI_DEVICE float squash(float x)
-{
-    return hki_tanh_f32(x);
-}
-HKI_DEVICE double squash(double x)
-{
-    return hki_tanh_f64(x);
-}
-
-/* dy sigmoid'(x) and dy tanh'(x), by what these gave. */
-template <class T> HKI_DEVICE T gate_back(T y, T dy)
-{
-    return dy * (y * (1 - y));
-}
-template <class T> HKI_DEVICE T squash_back(T y, T dy)
-{
-    return dy * (1 - y * y);
-}
 
 /* One unit of a row. */
 template <class T> struct unit {
@@ -70,20 +41,33 @@ template <class T, class F> HKI_DEVICE void each_unit(const hki_cuda_cell &cell,
     }
 }
 
+/* Parts 0 and on of an input. */
+template <class T, int N> HKI_DEVICE void read_parts(const unit<T> &u, int input, T (&parts)[N])
+{
+    for (int k = 0; k < N; k++)
+        parts[k] = u.in(input, k);
+}
+
+template <class T, int N>
+HKI_DEVICE void put_parts(const unit<T> &u, int output, const T (&parts)[N])
+{
+    for (int k = 0; k < N; k++)
+        u.put(output, k, N, parts[k]);
+}
+
 /* ---- LSTM ---------------------------------------------------------------------------------------------- */
 
 /* x, h, c; y, next, kept */
 template <class T> HKI_KERNEL void HKI_BOUNDS(THREADS) lstm(const hki_cuda_cell cell)
 {
     each_unit<T>(cell, [](const unit<T> &u) {
-        const T in = gate(u.in(0, 0) + u.in(1, 0)), forget = gate(u.in(0, 1) + u.in(1, 1));
-        const T candidate = squash(u.in(0, 2) + u.in(1, 2)), out = gate(u.in(0, 3) + u.in(1, 3));
-        const T next = forget * u.in(2) + in * candidate, squashed = squash(next);
-        const T kept[HKI_LSTM_KEPT] = {in, forget, candidate, out, squashed};
-        u.put(0, 0, 1, out * squashed);
+        T x[HKI_LSTM_SUMS], h[HKI_LSTM_SUMS], kept[HKI_LSTM_KEPT], y, next;
+        read_parts(u, 0, x);
+        read_parts(u, 1, h);
+        hki_cell_lstm(x, h, u.in(2), &y, &next, kept);
+        u.put(0, 0, 1, y);
         u.put(1, 0, 1, next);
-        for (int k = 0; k < HKI_LSTM_KEPT; k++)
-            u.put(2, k, HKI_LSTM_KEPT, kept[k]);
+        put_parts(u, 2, kept);
     });
 }
 
@@ -91,16 +75,12 @@ template <class T> HKI_KERNEL void HKI_BOUNDS(THREADS) lstm(const hki_cuda_cell 
 template <class T> HKI_KERNEL void HKI_BOUNDS(THREADS) lstm_backward(const hki_cuda_cell cell)
 {
     each_unit<T>(cell, [](const unit<T> &u) {
-        const T in = u.in(0, 0), forget = u.in(0, 1), candidate = u.in(0, 2), out = u.in(0, 3);
-        const T squashed = u.in(0, 4), dy = u.in(2);
-        const T dcell = squash_back(squashed, dy * out + u.in(4, 4)) + u.in(3);
-        const T ds[HKI_LSTM_SUMS] = {gate_back(in, dcell * candidate + u.in(4, 0)),
-                                     gate_back(forget, dcell * u.in(1) + u.in(4, 1)),
-                                     squash_back(candidate, dcell * in + u.in(4, 2)),
-                                     gate_back(out, dy * squashed + u.in(4, 3))};
-        for (int k = 0; k < HKI_LSTM_SUMS; k++)
-            u.put(0, k, HKI_LSTM_SUMS, ds[k]);
-        u.put(1, 0, 1, dcell * forget);
+        T kept[HKI_LSTM_KEPT], dkept[HKI_LSTM_KEPT], ds[HKI_LSTM_SUMS], dc;
+        read_parts(u, 0, kept);
+        read_parts(u, 4, dkept);
+        hki_cell_lstm_back(kept, u.in(1), u.in(2), u.in(3), dkept, ds, &dc);
+        put_parts(u, 0, ds);
+        u.put(1, 0, 1, dc);
     });
 }
 
@@ -110,12 +90,12 @@ template <class T> HKI_KERNEL void HKI_BOUNDS(THREADS) lstm_backward(const hki_c
 template <class T> HKI_KERNEL void HKI_BOUNDS(THREADS) gru(const hki_cuda_cell cell)
 {
     each_unit<T>(cell, [](const unit<T> &u) {
-        const T reset = gate(u.in(0, 0) + u.in(1, 0)), update = gate(u.in(0, 1) + u.in(1, 1));
-        const T of_h = u.in(1, 2), candidate = squash(reset * of_h + u.in(0, 2));
-        const T kept[HKI_GRU_KEPT] = {reset, update, candidate, of_h};
-        u.put(0, 0, 1, candidate + update * (u.in(2) - candidate));
-        for (int k = 0; k < HKI_GRU_KEPT; k++)
-            u.put(1, k, HKI_GRU_KEPT, kept[k]);
+        T x[HKI_GRU_SUMS], h[HKI_GRU_SUMS], kept[HKI_GRU_KEPT], y;
+        read_parts(u, 0, x);
+        read_parts(u, 1, h);
+        hki_cell_gru(x, h, u.in(2), &y, kept);
+        u.put(0, 0, 1, y);
+        put_parts(u, 1, kept);
     });
 }
 
@@ -123,17 +103,13 @@ template <class T> HKI_KERNEL void HKI_BOUNDS(THREADS) gru(const hki_cuda_cell c
 template <class T> HKI_KERNEL void HKI_BOUNDS(THREADS) gru_backward(const hki_cuda_cell cell)
 {
     each_unit<T>(cell, [](const unit<T> &u) {
-        const T reset = u.in(0, 0), update = u.in(0, 1), candidate = u.in(0, 2), dy = u.in(2);
-        const T dcandidate = squash_back(candidate, dy * (1 - update) + u.in(3, 2));
-        const T dreset = gate_back(reset, dcandidate * u.in(0, 3) + u.in(3, 0));
-        const T dupdate = gate_back(update, dy * (u.in(1) - candidate) + u.in(3, 1));
-        const T dx[HKI_GRU_SUMS] = {dreset, dupdate, dcandidate};
-        const T dh[HKI_GRU_SUMS] = {dreset, dupdate, dcandidate * reset + u.in(3, 3)};
-        for (int k = 0; k < HKI_GRU_SUMS; k++) {
-            u.put(0, k, HKI_GRU_SUMS, dx[k]);
-            u.put(1, k, HKI_GRU_SUMS, dh[k]);
-        }
-        u.put(2, 0, 1, dy * update);
+        T kept[HKI_GRU_KEPT], dkept[HKI_GRU_KEPT], dx[HKI_GRU_SUMS], dh[HKI_GRU_SUMS], dstate;
+        read_parts(u, 0, kept);
+        read_parts(u, 3, dkept);
+        hki_cell_gru_back(kept, u.in(1), u.in(2), dkept, dx, dh, &dstate);
+        put_parts(u, 0, dx);
+        put_parts(u, 1, dh);
+        u.put(2, 0, 1, dstate);
     });
 }
 

@@ -336,14 +336,14 @@ static bool multiply_by_library(hki_cuda_stream *stream, multiplication *given, 
         const size_t last_bytes = hki_cuda_product_workspace_bytes(plan);
         own_bytes = last_bytes > own_bytes ? last_bytes : own_bytes;
     }
-    const size_t reserved = hki_round_up_bytes(self->reserved_bytes, PACK_ALIGNMENT);
-    const size_t bytes = reserved + a.packed_bytes + b.packed_bytes + own_bytes;
+    const size_t c_bytes = hki_round_up_bytes(self->c_bytes, PACK_ALIGNMENT);
+    const size_t bytes = c_bytes + a.packed_bytes + b.packed_bytes + own_bytes;
     char *workspace = bytes ? hki_cuda_workspace(stream, bytes) : NULL;
     if (bytes && !workspace)
         return true;
-    if (!self->c)
+    if (c_bytes)
         self->c = given->c = workspace;
-    workspace += reserved;
+    workspace += c_bytes;
     pack_into(stream, self->dtype, &a, workspace);
     pack_into(stream, self->dtype, &b, workspace + a.packed_bytes);
     workspace += a.packed_bytes + b.packed_bytes;
@@ -361,6 +361,13 @@ static bool multiply_by_library(hki_cuda_stream *stream, multiplication *given, 
     return !falls_back;
 }
 
+/* For c alone: own kernels need no more, and the library takes what lies there anew. */
+static bool make_room(hki_cuda_stream *stream, multiplication *self)
+{
+    self->c = hki_cuda_workspace(stream, self->c_bytes);
+    return self->c != NULL;
+}
+
 void hki_cuda_multiply_matrices(hki_cuda_stream *stream, multiplication *self)
 {
     const hki_tensor *bias = self->bias;
@@ -368,6 +375,8 @@ void hki_cuda_multiply_matrices(hki_cuda_stream *stream, multiplication *self)
     const int64_t rows = self->batch.count * self->a.rows, columns = self->b.columns;
     bool added = false;
     if (rows == 0 || columns == 0)
+        return;
+    if (self->c_bytes && !make_room(stream, self))
         return;
     simplify(self);
     join_rows(self);
@@ -377,12 +386,8 @@ void hki_cuda_multiply_matrices(hki_cuda_stream *stream, multiplication *self)
                                     (size_t)(rows * columns) * hki_dtype_bytes(result_of(self)),
                                     hki_cuda_stream_handle(stream)),
                     "cudaMemsetAsync");
-    else if (!is_float || !multiply_by_library(stream, self, &added)) {
-        if (!self->c)
-            self->c = hki_cuda_workspace(stream, self->reserved_bytes);
-        if (self->c)
-            hki_cuda_multiply(stream, self->dtype, &self->batch, &self->a, &self->b, self->c);
-    }
+    else if (!is_float || !multiply_by_library(stream, self, &added))
+        hki_cuda_multiply(stream, self->dtype, &self->batch, &self->a, &self->b, self->c);
     if (bias && !added)
         hki_cuda_add_bias(stream, result_of(self), self->c, (const int64_t[]){rows, columns, 1},
                           bias->data, bias->strides[0]);
@@ -413,12 +418,10 @@ void hki_cuda_matmul(const hki_kernel_call *call, hki_cuda_stream *stream)
 }
 
 /* All axes of x but the last two are a batch, which shares the weight. */
-void hki_cuda_linear(const hki_kernel_call *call, hki_cuda_stream *stream)
+static multiplication linear_of(const hki_tensor *x, const hki_tensor *weight)
 {
-    const hki_tensor *x = &call->in[0], *weight = &call->in[1], *bias = &call->in[2];
     const int x_ndim = x->ndim > 1 ? 2 : 1;
-    multiplication self = {
-        .dtype = x->dtype, .c = call->out[0].data, .bias = bias->ndim >= 0 ? bias : NULL};
+    multiplication self = {.dtype = x->dtype};
     set_batch(&self.batch, x->dims, x->ndim - x_ndim);
     self.a = (hki_cuda_matrices){.data = x->data,
                                  .rows = x_ndim == 2 ? x->dims[x->ndim - 2] : 1,
@@ -431,5 +434,25 @@ void hki_cuda_linear(const hki_kernel_call *call, hki_cuda_stream *stream)
                                  .row_stride = weight->strides[1],
                                  .column_stride = weight->strides[0]};
     set_batch_strides(&self.a, x, x_ndim, self.batch.ndim);
+    return self;
+}
+
+void hki_cuda_linear(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    const hki_tensor *bias = &call->in[2];
+    multiplication self = linear_of(&call->in[0], &call->in[1]);
+    self.c = call->out[0].data;
+    self.bias = bias->ndim >= 0 ? bias : NULL;
     hki_cuda_multiply_matrices(stream, &self);
+}
+
+void *hki_cuda_linear_in_workspace(hki_cuda_stream *stream, const hki_tensor *x,
+                                   const hki_tensor *weight, const hki_tensor *bias)
+{
+    multiplication self = linear_of(x, weight);
+    const size_t size = (size_t)(self.batch.count * self.a.rows * self.b.columns);
+    self.bias = bias;
+    self.c_bytes = size * hki_dtype_bytes(self.dtype);
+    hki_cuda_multiply_matrices(stream, &self);
+    return self.c;
 }

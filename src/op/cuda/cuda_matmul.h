@@ -12,12 +12,12 @@ typedef struct hki_cuda_multiplication {
     hki_cuda_batch batch;
     hki_cuda_matrices a, b;
     const hki_tensor *bias; /* one for each column of c, or NULL */
-    void *
-        c; /* NULL: it is made in the stream's workspace, at its beginning, and this is set; NULL again: there is no memory */
-    size_t reserved_bytes; /* of that workspace: the caller's, with room for such a c */
+    void *c;
+    size_t
+        c_bytes; /* not 0: c is made at the beginning of the stream's workspace; NULL: no memory */
 } hki_cuda_multiplication;
 
-/* *self is changed. Takes the stream's workspace behind what is reserved: a and b may not lie there. */
+/* *self is changed. Takes the stream's workspace, in which a and b may not lie. */
 void hki_cuda_multiply_matrices(hki_cuda_stream *stream, hki_cuda_multiplication *self);
 
 #endif

@@ -87,7 +87,7 @@ bool hki_cuda_pointwise_weight(hki_cuda_stream *stream, hk_dtype dtype,
                                        .a = planes(g, dy, g->out_channels),
                                        .b = transposed(planes(g, x, g->in_channels)),
                                        .c = g->samples == 1 ? dweight : NULL,
-                                       .reserved_bytes = g->samples == 1 ? 0 : (size_t)bytes};
+                                       .c_bytes = g->samples == 1 ? 0 : (size_t)bytes};
     if (bytes > most_gradient_bytes || !hki_cuda_has_workspace(stream, (size_t)bytes))
         return false;
     hki_cuda_multiply_matrices(stream, &product);

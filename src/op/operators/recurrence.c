@@ -397,8 +397,8 @@ static const hki_sample back_samples[] = {
 
 #define RECURRENCE                                                                                 \
     .params = recurrence_params, .options_bytes = sizeof(hki_recurrence_options),                  \
-    .dtypes = HKI_FLOATS, .internal = true, .host_only = true, .contiguous = true,                 \
-    .split = HKI_SPLIT_ROWS, .plan = plan, .tolerance_f32 = 1e-5
+    .dtypes = HKI_FLOATS, .internal = true, .contiguous = true, .split = HKI_SPLIT_ROWS,           \
+    .plan = plan, .tolerance_f32 = 1e-5
 
 /* What any gradient reads. */
 enum {
