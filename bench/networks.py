@@ -4,7 +4,7 @@
 
 Each side is a process of its own for each network and size (hocket's for each number of threads, too; PyTorch's forked from one that
 has it loaded), which waits while another one measures; in each round every side measures each of its variants once, for about --seconds. A figure of a round is its least
-time, for the sake of machines that others use too, with one core its processor time, and of all rounds their median; PyTorch's is that of its fastest
+time, for the sake of machines that others use too, with one core its processor time, on a GPU its median, and of all rounds their median; PyTorch's is that of its fastest
 variant: eager, channels_last, and of the networks that --compile
 names torch.compile. Ratios are PyTorch's through hocket's: above 1 hocket is faster, or takes less. Memory is what making the
 network and three steps take at most (the peak of the resident set), before anything else but a warm-up.
@@ -148,9 +148,13 @@ class Case:
     def keep(self, side, name, variant, threads):
         for what in WHAT:
             answer = side.ask(what, self.args.seconds)
-            if "seconds" in answer:
-                self.seconds.setdefault((name, variant, what, threads), []).append(
-                    answer["processor" if threads == 1 and not self.args.device else "min"])
+            if "seconds" not in answer:
+                continue
+            values = self.seconds.setdefault((name, variant, what, threads), [])
+            if self.args.device:  # nobody else uses it: a round's median, with the least and the most
+                values.extend(answer[key] for key in ("min", "seconds", "max"))
+            else:
+                values.append(answer["processor" if threads == 1 else "min"])
 
     def best(self, name, what, threads):
         """Variant, and the seconds of its rounds: the one of the least median."""
@@ -232,7 +236,8 @@ def run(args):
                 case.measure(peer)
                 cases.append(case)
                 note(f"{name}, {size}: " + ", ".join(
-                    f"{what} {n} {case.ratio(what, n) or 0:.2f} ({case.best('torch', what, n)[0]})" for what in WHAT for n in args.threads)
+                    f"{what} {n} {case.ratio(what, n) or 0:.2f} ({case.best('torch', what, n)[0]}; {milliseconds(case.best('hocket', what, n)[1])}"
+                    f" and {milliseconds(case.best('torch', what, n)[1])} ms)" for what in WHAT for n in args.threads)
                     + f", memory {case.memory_ratio() or 0:.2f}")
     except KeyboardInterrupt:
         note("interrupted: what is done follows")
