@@ -24,10 +24,11 @@ struct step_place {
 
 HKI_DEVICE step_place step_place_of(const hki_cuda_step_product &of)
 {
-    const int64_t across = (of.units + TILE_UNITS - 1) / TILE_UNITS;
+    const unsigned across = (unsigned)((of.units + TILE_UNITS - 1) / TILE_UNITS);
+    const unsigned tile_row = blockIdx.x / across, tile_unit = blockIdx.x - tile_row * across;
     step_place here;
-    here.first_row = blockIdx.x / across * TILE_ROWS;
-    here.first_unit = blockIdx.x % across * TILE_UNITS;
+    here.first_row = (int64_t)tile_row * TILE_ROWS;
+    here.first_unit = (int64_t)tile_unit * TILE_UNITS;
     here.row = here.first_row + threadIdx.x / TILE_UNITS;
     here.unit = here.first_unit + threadIdx.x % TILE_UNITS;
     here.is_within = here.row < of.rows && here.unit < of.units;
