@@ -1,5 +1,5 @@
 /* Recurrent layers whose steps are one call, on a CUDA device, as on the CPU: values and gradients over random shapes, also where
- * lengths make it a call for each step; how many calls there are; the same bytes on every run, and in replays. */
+ * lengths make it a call for each step; second gradients; how many calls there are; the same bytes on every run, and in replays. */
 #include "check.h"
 #include "nn/module.h"
 
@@ -132,6 +132,42 @@ static void test_random_shapes(void)
     }
 }
 
+/* Gradients of the sum of the squares of x's gradient, of the parameters. */
+static void second_gradients(hk_module *start, hk_array *x, hk_device device, hk_array **results)
+{
+    hk_module *layer = hk_module_replicate(start, device);
+    hk_array *params[PARAMS], *dx;
+    x = hk_to_device(x, device);
+    hk_attach_grad(x, HK_GRAD_TRACK);
+    CHECK(hk_module_parameters(layer, params, PARAMS) == PARAMS);
+    HK_RECORD;
+    hk_array *loss = hk_sum(hk_square(hk_forward(layer, x)), NULL);
+    CHECK(hk_ok(hk_gradients(&loss, 1, &x, 1, &(hk_gradients_options){.create_graph = true}, &dx)));
+    loss = hk_sum(hk_square(dx), NULL);
+    CHECK(hk_ok(hk_gradients(&loss, 1, params, PARAMS, NULL, results)));
+    for (int i = 0; i < PARAMS; i++)
+        results[i] = hk_to_device(hk_detach(results[i]), host);
+    hk_module_release(layer);
+}
+
+static void test_second_gradients(hk_recurrent_kind kind)
+{
+    HK_SCOPE;
+    const shape its = {
+        .kind = kind, .dtype = HK_F64, .n = 18, .steps = 5, .inputs = 3, .units = 17};
+    hk_module *layer = layer_of(&its);
+    hk_array *x = random_array(&its, hk_shape(its.n, its.steps, its.inputs));
+    hk_array *expected[PARAMS], *found[PARAMS];
+    hk_forward(layer, x);
+    second_gradients(layer, x, host, expected);
+    second_gradients(layer, x, gpu, found);
+    for (int i = 0; i < PARAMS; i++) {
+        CHECK(most(hk_subtract(found[i], expected[i])) <= 1e-11 * (1 + most(expected[i])));
+        CHECK(most(expected[i]) > 0);
+    }
+    hk_module_release(layer);
+}
+
 /* Of a forward and a backward pass. */
 static uint64_t calls_of(hk_recurrent_kind kind, int64_t steps)
 {
@@ -211,6 +247,7 @@ int main(void)
     for (int kind = HK_RECURRENT_TANH; kind <= HK_RECURRENT_LSTM; kind++) {
         test_call_count((hk_recurrent_kind)kind);
         test_capture((hk_recurrent_kind)kind);
+        test_second_gradients((hk_recurrent_kind)kind);
     }
     const shape large = {.kind = HK_RECURRENT_LSTM,
                          .dtype = HK_F32,

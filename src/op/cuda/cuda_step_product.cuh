@@ -24,10 +24,11 @@ struct step_place {
 
 HKI_DEVICE step_place step_place_of(const hki_cuda_step_product &of)
 {
-    const int64_t across = (of.units + TILE_UNITS - 1) / TILE_UNITS;
+    const unsigned across = (unsigned)((of.units + TILE_UNITS - 1) / TILE_UNITS);
+    const unsigned tile_row = blockIdx.x / across, tile_unit = blockIdx.x - tile_row * across;
     step_place here;
-    here.first_row = blockIdx.x / across * TILE_ROWS;
-    here.first_unit = blockIdx.x % across * TILE_UNITS;
+    here.first_row = (int64_t)tile_row * TILE_ROWS;
+    here.first_unit = (int64_t)tile_unit * TILE_UNITS;
     here.row = here.first_row + threadIdx.x / TILE_UNITS;
     here.unit = here.first_unit + threadIdx.x % TILE_UNITS;
     here.is_within = here.row < of.rows && here.unit < of.units;
@@ -68,20 +69,21 @@ template <class T, int PARTS> struct step_tile {
     static_assert(TILE_ROWS % lines_of_load == 0 && lines % lines_of_load == 0, "loads are whole");
 };
 
-/* Pack `index` of a line; zeros where there is none. */
+/* Pack `index` of a line; zeros behind its end. */
 template <class T, int N>
 HKI_DEVICE hki_pack<T, N> step_load(const T *line, int64_t index, int64_t depth, bool is_wide)
 {
-    hki_pack<T, N> pack;
-    if (line && is_wide && index * N < depth)
-        return hki_pack_at<N>(true, line, index);
+    hki_pack<T, N> pack = {};
+    if (is_wide)
+        return index * N < depth ? hki_pack_at<N>(true, line, index) : pack;
     HKI_UNROLL
     for (int n = 0; n < N; n++)
-        pack.at[n] = line && !is_wide && index * N + n < depth ? line[index * N + n] : T(0);
+        if (index * N + n < depth)
+            pack.at[n] = line[index * N + n];
     return pack;
 }
 
-/* The lines that a thread brings packs of; NULL: it has none there. */
+/* The lines that a thread brings packs of. Behind the last one it is that one again: nobody takes what comes of it. */
 template <class T, int PARTS>
 HKI_DEVICE void step_lines(const hki_cuda_step_product &of, const step_place &here,
                            const T *(&from)[step_tile<T, PARTS>::loads])
@@ -92,14 +94,13 @@ HKI_DEVICE void step_lines(const hki_cuda_step_product &of, const step_place &he
         const int first = i * tile::lines_of_load, line = first + (int)threadIdx.x / tile::packs;
         if (first < TILE_ROWS) {
             const int64_t row = here.first_row + line;
-            from[i] =
-                row < of.rows ? static_cast<const T *>(of.left.data) + row * of.left.row : nullptr;
+            from[i] = static_cast<const T *>(of.left.data) +
+                      (row < of.rows ? row : of.rows - 1) * of.left.row;
         } else {
             const int column = line - TILE_ROWS, part = column / TILE_UNITS;
             const int64_t unit = here.first_unit + column % TILE_UNITS;
-            from[i] = unit < of.units
-                          ? static_cast<const T *>(of.weight) + (part * of.units + unit) * of.depth
-                          : nullptr;
+            from[i] = static_cast<const T *>(of.weight) +
+                      (part * of.units + (unit < of.units ? unit : of.units - 1)) * of.depth;
         }
     }
 }

@@ -1,6 +1,6 @@
 /* All steps of a recurrent layer as one task with pieces of rows: what src/nn/recurrent.c calls where the kernel serves. Gradients of
  * weights are products over all steps. What is kept is an output like the others, so that the gradients are differentiable, too.
- * The loops are in kernels/recurrent/. */
+ * The loops are in kernels/recurrent/, those of GPUs in cuda/cuda_recurrence.cu. */
 #include "op/operators/recurrence_reference.h"
 
 #include "op/call/scratch.h"
