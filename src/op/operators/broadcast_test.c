@@ -121,6 +121,11 @@ static double negative(const double *in)
     return -in[0];
 }
 
+static double same(const double *in)
+{
+    return in[0];
+}
+
 static const operation operations[] = {
     {&hki_op_add, 2, {HK_F32, HK_F32}, HK_F32, sum},
     {&hki_op_add, 2, {HK_F64, HK_F32}, HK_F64, sum},
@@ -132,6 +137,11 @@ static const operation operations[] = {
     {&hki_op_where, 3, {HK_BOOL, HK_I16, HK_I32}, HK_I32, chosen},
     {&hki_op_add, 2, {HK_C64, HK_F32}, HK_C64, sum},
     {&hki_op_negative, 1, {HK_F64}, HK_F64, negative},
+    {&hki_op_copy, 1, {HK_F32}, HK_F32, same},
+    {&hki_op_copy, 1, {HK_I64}, HK_I64, same},
+    {&hki_op_copy, 1, {HK_BOOL}, HK_BOOL, same},
+    {&hki_op_copy, 1, {HK_F16}, HK_F16, same},
+    {&hki_op_copy, 1, {HK_C128}, HK_C128, same},
 };
 
 static bool is_result(const operation *self, const operand *operands, const hk_dims *shape,
