@@ -14,40 +14,50 @@ static void refuse(hki_indexed_walk *walk, const hki_kernel_call *call, int64_t 
         hki_indexed_walk_step(walk);
 }
 
-/* Past so many elements of a row. */
-static void advance(hki_indexed_walk *walk, int64_t count)
+/* Past so many elements of the last of some rows. */
+static void advance(hki_indexed_walk *walk, int64_t rows, int64_t count)
 {
     const int last = walk->outer - 1;
-    walk->at[last] += count - 1;
-    walk->index += (count - 1) * walk->indices->strides[last];
-    if (last != walk->axis)
-        walk->entry += (count - 1) * walk->entries->strides[last];
+    const int64_t steps[] = {rows - 1, count - 1};
+    for (int i = 0; i < 2; i++) {
+        const int axis = last - 1 + i;
+        if (steps[i] == 0)
+            continue;
+        walk->at[axis] += steps[i];
+        walk->index += steps[i] * walk->indices->strides[axis];
+        if (axis != walk->axis)
+            walk->entry += steps[i] * walk->entries->strides[axis];
+    }
     hki_indexed_walk_step(walk);
 }
 
-/* Elements of one row by their numbers. Steps in elements, from one number to the next. */
-typedef struct row {
+/* Elements of rows by their numbers. Steps in elements, from one number to the next, and from row to row. */
+typedef struct rows {
     const int64_t *numbers;
-    int64_t number_step;
+    int64_t number_step, row_numbers;
     const void *from;
-    int64_t step, size, stride; /* the last two of the axis that numbers name */
-} row;
+    int64_t step, row_step;
+    int64_t size, stride; /* of the axis that numbers name */
+    int64_t count;
+} rows;
 
 enum { BLOCK = 128 }; /* numbers of other dtypes that become int64 at a time */
 
-static void row_init(row *self, const hki_indexed_walk *walk)
+static void rows_init(rows *self, const hki_indexed_walk *walk)
 {
     const hki_tensor *x = walk->entries, *indices = walk->indices;
-    const int last = walk->outer - 1;
-    *self = (row){.number_step = indices->dtype == HK_I64 ? indices->strides[last] : 1,
-                  .step = last == walk->axis ? 0 : x->strides[last],
-                  .size = x->dims[walk->axis],
-                  .stride = x->strides[walk->axis]};
+    const int last = walk->outer - 1, before = last - 1;
+    *self = (rows){.number_step = indices->dtype == HK_I64 ? indices->strides[last] : 1,
+                   .row_numbers = last > 0 ? indices->strides[before] : 0,
+                   .step = last == walk->axis ? 0 : x->strides[last],
+                   .row_step = last > 0 && before != walk->axis ? x->strides[before] : 0,
+                   .size = x->dims[walk->axis],
+                   .stride = x->strides[walk->axis]};
 }
 
-/* The next `count` of the row that the walk stands in, where `numbers` has room for them. */
-static void row_set(row *self, const hki_indexed_walk *walk, int64_t bytes, int64_t count,
-                    int64_t *numbers)
+/* `count` of each row, from where the walk stands on; numbers that are not int64, of one row, go into `numbers`. */
+static void rows_set(rows *self, const hki_indexed_walk *walk, int64_t bytes, int64_t count,
+                     int64_t *numbers)
 {
     const hki_tensor *indices = walk->indices;
     const int64_t step = indices->strides[walk->outer - 1];
@@ -77,12 +87,19 @@ static void row_set(row *self, const hki_indexed_walk *walk, int64_t bytes, int6
         }                                                                                          \
         return true;                                                                               \
     }                                                                                              \
-    static bool gather_##type(const row *self, int64_t count, void *out)                           \
+    static bool gather_##type(const rows *self, int64_t count, void *out)                          \
     {                                                                                              \
-        return self->stride == 1 && self->number_step == 1 && self->step == 0                      \
-                   ? row_##type(self->numbers, 1, self->from, 0, self->size, 1, count, out)        \
-                   : row_##type(self->numbers, self->number_step, self->from, self->step,          \
-                                self->size, self->stride, count, out);                             \
+        const bool is_even = self->stride == 1 && self->number_step == 1 && self->step == 0;       \
+        for (int64_t row = 0; row < self->count; row++) {                                          \
+            const int64_t *numbers = self->numbers + row * self->row_numbers;                      \
+            const type *from = (const type *)self->from + row * self->row_step;                    \
+            type *to = (type *)out + row * count;                                                  \
+            if (!(is_even ? row_##type(numbers, 1, from, 0, self->size, 1, count, to)              \
+                          : row_##type(numbers, self->number_step, from, self->step, self->size,   \
+                                       self->stride, count, to)))                                  \
+                return false;                                                                      \
+        }                                                                                          \
+        return true;                                                                               \
     }
 GATHER_ROW(uint8_t)
 GATHER_ROW(uint16_t)
@@ -91,7 +108,7 @@ GATHER_ROW(uint64_t)
 GATHER_ROW(hk_complex)
 
 /* By the number of bytes. */
-static bool (*const gathers[])(const row *self, int64_t count, void *out) = {
+static bool (*const gathers[])(const rows *self, int64_t count, void *out) = {
     [sizeof(uint8_t)] = gather_uint8_t,       [sizeof(uint16_t)] = gather_uint16_t,
     [sizeof(uint32_t)] = gather_uint32_t,     [sizeof(uint64_t)] = gather_uint64_t,
     [sizeof(hk_complex)] = gather_hk_complex,
@@ -107,16 +124,19 @@ void hki_indexed_gather(const hki_kernel_call *call, int64_t piece, int axis, in
     hki_indexed_walk walk;
     hki_indexed_walk_init(&walk, indices, x, NULL, axis, begin);
     const int last = walk.outer - 1;
-    row self;
-    row_init(&self, &walk);
-    for (int64_t i = begin, count; i < end; i += count) {
+    rows self;
+    rows_init(&self, &walk);
+    for (int64_t i = begin, count; i < end; i += self.count * count) {
         char *to = (char *)call->out[0].data + i * bytes;
         count = hki_min(hki_min(end - i, indices->dims[last] - walk.at[last]), most);
-        row_set(&self, &walk, bytes, count, numbers);
+        self.count = 1;
+        if (indices->dtype == HK_I64 && last > 0 && count == indices->dims[last])
+            self.count = hki_min((end - i) / count, indices->dims[last - 1] - walk.at[last - 1]);
+        rows_set(&self, &walk, bytes, count, numbers);
         if (!gathers[bytes](&self, count, to)) {
             refuse(&walk, call, piece);
             return;
         }
-        advance(&walk, count);
+        advance(&walk, self.count, count);
     }
 }
