@@ -45,6 +45,8 @@ for size in SIZES[1:3]:
     case("elementwise", f"erf, {n}", {"x": size}, hocket="hk._core.operators['erf'](x)", torch="torch.erf(x)")
 case("elementwise", "row added to a matrix", {"x": (1000, 1000), "y": (1000,)}, "x + y")
 case("elementwise", "column added to a matrix", {"x": (1000, 1000), "y": (1000, 1)}, "x + y")
+case("elementwise", "row added to 100000x10", {"x": (10**5, 10), "y": (10,)}, "x + y")
+case("elementwise", "column added to 100000x10", {"x": (10**5, 10), "y": (10**5, 1)}, "x + y")
 case("elementwise", "matrix plus its transpose", {"x": (1000, 1000)}, "x + x.T")
 
 # ---- reductions
@@ -105,6 +107,10 @@ case("copies", "join of two 500x1000, axis 0", {"x": (500, 1000), "y": (500, 100
      torch="torch.cat((x, y), 0)", numpy="lib.concatenate((x, y), 0)")
 case("copies", "join of two 1000x500, last axis", {"x": (1000, 500), "y": (1000, 500)}, hocket="hk.concat((x, y), axis=-1)",
      torch="torch.cat((x, y), -1)", numpy="lib.concatenate((x, y), -1)")
+case("copies", "join of two 100000x5, last axis", {"x": (10**5, 5), "y": (10**5, 5)}, hocket="hk.concat((x, y), axis=-1)",
+     torch="torch.cat((x, y), -1)", numpy="lib.concatenate((x, y), -1)")
+case("copies", "three columns of 100000x5", {"x": (10**5, 5)}, hocket="hk._core.operators['copy'](x[:, 1:4])",
+     torch="x[:, 1:4].contiguous()", numpy="x[:, 1:4].copy()")
 for source, target in [("float32", "int32"), ("float32", "float64"), ("int32", "float32"), ("uint8", "float32"),
                        ("float32", "float16"), ("float32", "bool")]:
     case("copies", f"{source} to {target}, 1e6", {"x": ((10**6,), source, 0, 100)}, hocket=f"hk.astype(x, hk.{target})",

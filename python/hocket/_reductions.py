@@ -301,7 +301,10 @@ def take_along_axis(x, indices, /, *, axis=-1):
     (axis,) = axes_of(axis, x.ndim)
     if x.ndim != indices.ndim:
         raise ValueError(f"indices has {indices.ndim} axes, x {x.ndim}")
-    rest = broadcast_shapes(*(each.shape[:axis] + (1,) + each.shape[axis + 1:] for each in (x, indices)))
+    rest, other = (each.shape[:axis] + (1,) + each.shape[axis + 1:] for each in (x, indices))
+    if rest == other:
+        return _op["take_along_axis"](x, indices, axis)
+    rest = broadcast_shapes(rest, other)
     wide = [_core._broadcast_to(each, rest[:axis] + (each.shape[axis],) + rest[axis + 1:]) for each in (x, indices)]
     return _op["take_along_axis"](*wide, axis)
 

@@ -16,6 +16,9 @@ typedef void (*rectangle_fn)(const rectangle *self, const char *in, char *out);
 /* What lies within a few cache lines of both sides goes together. */
 enum { TILE = 16 };
 
+/* Elements of a row that are copied sooner than a function is called for them. */
+enum { SHORT = 8 };
+
 #define COPY_LOOPS(type)                                                                           \
     static int64_t copy_##type(const hki_run *run)                                                 \
     {                                                                                              \
@@ -31,6 +34,22 @@ enum { TILE = 16 };
             *(type *)to = *(const type *)from;                                                     \
             from += run->in_step[0];                                                               \
             to += run->out_step;                                                                   \
+        }                                                                                          \
+        return -1;                                                                                 \
+    }                                                                                              \
+    static int64_t rows_##type(const hki_rows *rows, hki_loop_fn loop)                             \
+    {                                                                                              \
+        const hki_run *run = &rows->run;                                                           \
+        if (run->n > SHORT)                                                                        \
+            return hki_run_each(rows, loop);                                                       \
+        for (int64_t row = 0; row < rows->count; row++) {                                          \
+            const char *from = run->in[0] + row * rows->in_step[0];                                \
+            char *to = run->out + row * rows->out_step;                                            \
+            for (int64_t i = 0; i < run->n; i++) {                                                 \
+                *(type *)to = *(const type *)from;                                                 \
+                from += run->in_step[0];                                                           \
+                to += run->out_step;                                                               \
+            }                                                                                      \
         }                                                                                          \
         return -1;                                                                                 \
     }                                                                                              \
@@ -79,12 +98,13 @@ COPY_LOOPS(hk_complex)
 /* By the number of bytes. */
 static const struct loops {
     hki_loop_fn run;
+    hki_rows_fn rows;
     rectangle_fn area;
-} loops[] = {[sizeof(uint8_t)] = {copy_uint8_t, rectangle_uint8_t},
-             [sizeof(uint16_t)] = {copy_uint16_t, rectangle_uint16_t},
-             [sizeof(uint32_t)] = {copy_uint32_t, rectangle_uint32_t},
-             [sizeof(uint64_t)] = {copy_uint64_t, rectangle_uint64_t},
-             [sizeof(hk_complex)] = {copy_hk_complex, rectangle_hk_complex}};
+} loops[] = {[sizeof(uint8_t)] = {copy_uint8_t, rows_uint8_t, rectangle_uint8_t},
+             [sizeof(uint16_t)] = {copy_uint16_t, rows_uint16_t, rectangle_uint16_t},
+             [sizeof(uint32_t)] = {copy_uint32_t, rows_uint32_t, rectangle_uint32_t},
+             [sizeof(uint64_t)] = {copy_uint64_t, rows_uint64_t, rectangle_uint64_t},
+             [sizeof(hk_complex)] = {copy_hk_complex, rows_hk_complex, rectangle_hk_complex}};
 
 /* ---- permuted axes ------------------------------------------------------------------------------------- */
 
@@ -150,12 +170,12 @@ static void copy_permuted(const hki_kernel_call *call, const struct loops *self,
     const int64_t entry = size_of(&axes, row + 1, axes.ndim);
     const int64_t first = (begin + entry - 1) / entry, last = end / entry;
     if (row == axes.ndim - 1 || first >= last) {
-        hki_walk(call, begin, end, NULL, self->run);
+        hki_walk_rows(call, begin, end, NULL, self->run, self->rows);
         return;
     }
-    hki_walk(call, begin, first * entry, NULL, self->run);
+    hki_walk_rows(call, begin, first * entry, NULL, self->run, self->rows);
     copy_entries(call, &axes, row, first, last, self->area);
-    hki_walk(call, last * entry, end, NULL, self->run);
+    hki_walk_rows(call, last * entry, end, NULL, self->run, self->rows);
 }
 
 void hki_copy_elements(const hki_kernel_call *call, int64_t begin, int64_t end)
@@ -164,7 +184,7 @@ void hki_copy_elements(const hki_kernel_call *call, int64_t begin, int64_t end)
     if (begin >= end)
         return;
     if (call->in[0].is_contiguous)
-        hki_walk(call, begin, end, NULL, self->run);
+        hki_walk_rows(call, begin, end, NULL, self->run, self->rows);
     else
         copy_permuted(call, self, begin, end);
 }

@@ -194,7 +194,7 @@ static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, in
     for (int i = 0; i < call->input_count; i++)
         in[i] = call->in[i].dtype;
     row_of(&row, call->op, call->options, in, call->input_count, call->out[0].dtype);
-    int64_t refused = hki_walk(call, begin, end, &row, hki_row_run);
+    int64_t refused = hki_walk_rows(call, begin, end, &row, hki_row_run, hki_row_run_rows);
     if (refused >= 0)
         hki_walk_fail(call, piece, refused, ((const row_data *)call->op->data)->refusal);
 }

@@ -109,7 +109,7 @@ static void test_integers(hk_device device)
 }
 
 /* Rows longer than what is found at once, and shorter; of each axis; and one number that is out of range, far behind. */
-static void test_along(hk_device device)
+static void test_along(hk_device device, hk_dtype dtype)
 {
     enum { ROWS = 5, COLUMNS = 300, TAKEN = ROWS * COLUMNS };
     static int32_t numbers[TAKEN];
@@ -122,7 +122,8 @@ static void test_along(hk_device device)
             const int size = axis ? COLUMNS : ROWS;
             for (int i = 0; i < TAKEN; i++)
                 numbers[i] = i * 7919 % size - (i % 3 ? 0 : size);
-            hk_array *indices = hk_from_host(numbers, hk_shape(ROWS, COLUMNS), HK_I32, device);
+            hk_array *indices =
+                hk_cast(hk_from_host(numbers, hk_shape(ROWS, COLUMNS), HK_I32, device), dtype);
             hk_array *y = transposed ? hk_transpose(hk_take_along_axis(
                                            hk_transpose(x), hk_transpose(indices), 1 - axis))
                                      : hk_take_along_axis(x, indices, axis);
@@ -134,7 +135,7 @@ static void test_along(hk_device device)
         }
     CHECK_EQ_I64(wrong, 0);
     numbers[2 * COLUMNS + 131] = COLUMNS;
-    hk_array *bad = hk_from_host(numbers, hk_shape(ROWS, COLUMNS), HK_I32, device);
+    hk_array *bad = hk_cast(hk_from_host(numbers, hk_shape(ROWS, COLUMNS), HK_I32, device), dtype);
     CHECK(fails_with(hk_take_along_axis(x, bad, 1), HK_OUT_OF_RANGE, "indices[731] is 300"));
     hk_failures_clear();
 }
@@ -144,7 +145,8 @@ int main(void)
     hk_device device = hk_device_default();
     test_range(device);
     test_rows(device);
-    test_along(device);
+    test_along(device, HK_I32);
+    test_along(device, HK_I64);
     test_halves(device);
     test_integers(device);
     return check_result();

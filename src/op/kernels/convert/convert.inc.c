@@ -172,22 +172,28 @@ static float float_to_odd_u64(uint64_t value)
                        : hki_float_to_odd_i64((int64_t)value);
 }
 
-/* Looks at all before it stores any, so that both loops are vectors. */
+/* Both loops are vectors: of four bytes at once, where what is refused becomes 0; else all are looked at before any is stored. */
 #define CHECKED(name, Wide, To, is_had)                                                            \
     static int64_t name(int64_t n, const void *from, char *to, int64_t step)                       \
     {                                                                                              \
         const Wide *in = from;                                                                     \
         To *out = (To *)to;                                                                        \
         int refused = 0;                                                                           \
+        const bool at_once = step == (int64_t)sizeof(To) && sizeof(To) == 4 && sizeof(Wide) == 4;  \
         for (int64_t i = 0; i < n; i++) {                                                          \
             const Wide x = in[i];                                                                  \
-            refused |= !(is_had);                                                                  \
+            const bool had = (is_had);                                                             \
+            refused |= !had;                                                                       \
+            if (at_once)                                                                           \
+                out[i] = (To)(had ? x : 0);                                                        \
         }                                                                                          \
         for (int64_t i = 0; refused && i < n; i++) {                                               \
             const Wide x = in[i];                                                                  \
             if (!(is_had))                                                                         \
                 return i;                                                                          \
         }                                                                                          \
+        if (at_once)                                                                               \
+            return -1;                                                                             \
         if (step == (int64_t)sizeof(To)) {                                                         \
             for (int64_t i = 0; i < n; i++)                                                        \
                 out[i] = (To)in[i];                                                                \

@@ -31,6 +31,22 @@ typedef int64_t (*hki_loop_fn)(const hki_run *run);
 int64_t hki_walk(const hki_kernel_call *call, int64_t begin, int64_t end, const void *given,
                  hki_loop_fn loop);
 
+/* Rows that lie evenly: `count` of them like the first one, with steps in bytes from row to row. */
+typedef struct hki_rows {
+    hki_run run; /* the first */
+    int64_t count;
+    int64_t in_step[HKI_WALK_MAX_INPUTS];
+    int64_t out_step;
+} hki_rows;
+/* Computes them, with the loop that the walk was given. Returns -1, or the first element, counted from the first row's, that the
+ * operator refuses. */
+typedef int64_t (*hki_rows_fn)(const hki_rows *rows, hki_loop_fn loop);
+/* The one that calls the loop for each row. */
+int64_t hki_run_each(const hki_rows *rows, hki_loop_fn loop);
+/* As hki_walk, for a function that wants as many rows at a time as there are. Dense elements are given to the loop. */
+int64_t hki_walk_rows(const hki_kernel_call *call, int64_t begin, int64_t end, const void *given,
+                      hki_loop_fn loop, hki_rows_fn run_rows);
+
 /* Axes of the output, outermost first, with steps in bytes of the output (operand 0) and the inputs, which are broadcast to it. */
 typedef struct hki_walk_axes {
     int ndim, operand_count; /* one axis at least */
@@ -103,6 +119,8 @@ void hki_row_init_loop(hki_row *row, hki_loop_fn loop, hki_numbers numbers, cons
 bool hki_row_is_direct(const hki_row *row, const hki_run *run);
 /* hki_loop_fn, given an hki_row. */
 int64_t hki_row_run(const hki_run *run);
+/* hki_rows_fn, given an hki_row: short rows go through tiles of many. */
+int64_t hki_row_run_rows(const hki_rows *rows, hki_loop_fn loop);
 
 /* What rows with one number have as options, and those with a range. */
 typedef struct hki_scalar_options {

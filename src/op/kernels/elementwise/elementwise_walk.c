@@ -74,64 +74,118 @@ static int64_t walk_dense(const hki_kernel_call *call, int64_t begin, int64_t en
     return refused < 0 ? -1 : begin + refused;
 }
 
-int64_t hki_walk(const hki_kernel_call *call, int64_t begin, int64_t end, const void *given,
-                 hki_loop_fn loop)
+/* Where a walk is: an index for each axis, and an address for each operand. */
+typedef struct position {
+    int64_t index[HK_MAX_NDIM];
+    char *at[1 + HKI_WALK_MAX_INPUTS];
+} position;
+
+static void position_init(position *self, const hki_kernel_call *call, const hki_walk_axes *axes,
+                          int64_t element)
+{
+    self->at[0] = call->out[0].data;
+    for (int i = 0; i < call->input_count; i++)
+        self->at[1 + i] = call->in[i].data;
+    for (int axis = axes->ndim - 1; axis >= 0; axis--) {
+        self->index[axis] = element % axes->dims[axis];
+        element /= axes->dims[axis];
+        for (int i = 0; i < axes->operand_count; i++)
+            self->at[i] += self->index[axis] * axes->steps[axis][i];
+    }
+}
+
+/* From within the inner axis, or its begin, over `rows` ends of it. */
+static void position_advance(position *self, const hki_walk_axes *axes, int64_t rows)
+{
+    const int inner = axes->ndim - 1;
+    for (int i = 0; i < axes->operand_count; i++)
+        self->at[i] -= self->index[inner] * axes->steps[inner][i];
+    self->index[inner] = 0;
+    for (int axis = inner - 1; axis >= 0; axis--) {
+        self->index[axis] += rows;
+        const bool ends = self->index[axis] == axes->dims[axis];
+        const int64_t steps = ends ? rows - axes->dims[axis] : rows;
+        for (int i = 0; i < axes->operand_count; i++)
+            self->at[i] += steps * axes->steps[axis][i];
+        if (!ends)
+            return;
+        self->index[axis] = 0;
+        rows = 1;
+    }
+}
+
+static void rows_init(hki_rows *rows, const hki_walk_axes *axes, const void *given)
+{
+    static const int64_t none[1 + HKI_WALK_MAX_INPUTS];
+    const int inner = axes->ndim - 1;
+    const int64_t *steps = axes->steps[inner], *row_steps = inner ? axes->steps[inner - 1] : none;
+    *rows = (hki_rows){
+        .run = {.out_step = steps[0], .given = given}, .count = 1, .out_step = row_steps[0]};
+    for (int i = 1; i < axes->operand_count; i++) {
+        rows->run.in_step[i - 1] = steps[i];
+        rows->in_step[i - 1] = row_steps[i];
+    }
+}
+
+/* The rows from there on, `left` elements at most: all are whole, or it is one. */
+static void rows_at(hki_rows *rows, const hki_walk_axes *axes, const position *self, int64_t left)
+{
+    const int inner = axes->ndim - 1;
+    const int64_t whole = axes->dims[inner], rest = whole - self->index[inner];
+    rows->run.n = rest < left ? rest : left;
+    rows->count = 1;
+    if (inner > 0 && rows->run.n == whole) {
+        const int64_t most = axes->dims[inner - 1] - self->index[inner - 1];
+        rows->count = left / whole < most ? left / whole : most;
+    }
+    rows->run.out = self->at[0];
+    for (int i = 1; i < axes->operand_count; i++)
+        rows->run.in[i - 1] = self->at[i];
+}
+
+int64_t hki_walk_rows(const hki_kernel_call *call, int64_t begin, int64_t end, const void *given,
+                      hki_loop_fn loop, hki_rows_fn run_rows)
 {
     if (begin >= end)
         return -1;
     if (all_dense(call))
         return walk_dense(call, begin, end, given, loop);
     hki_walk_axes axes;
+    position here;
+    hki_rows rows;
     hki_walk_axes_init(&axes, call);
-    int inner = axes.ndim - 1;
-    const int64_t *inner_steps = axes.steps[inner];
-
-    /* Where `begin` is: an index for each axis, and an address for each operand. */
-    int64_t index[HK_MAX_NDIM];
-    char *at[1 + HKI_WALK_MAX_INPUTS];
-    at[0] = call->out[0].data;
-    for (int i = 0; i < call->input_count; i++)
-        at[1 + i] = call->in[i].data;
-    int64_t rest = begin;
-    for (int axis = inner; axis >= 0; axis--) {
-        index[axis] = rest % axes.dims[axis];
-        rest /= axes.dims[axis];
-        for (int i = 0; i < axes.operand_count; i++)
-            at[i] += index[axis] * axes.steps[axis][i];
-    }
-
-    hki_run run = {.out_step = inner_steps[0], .given = given};
-    for (int i = 0; i < call->input_count; i++)
-        run.in_step[i] = inner_steps[1 + i];
+    position_init(&here, call, &axes, begin);
+    rows_init(&rows, &axes, given);
     for (int64_t element = begin;;) {
-        run.n = axes.dims[inner] - index[inner];
-        if (run.n > end - element)
-            run.n = end - element;
-        run.out = at[0];
-        for (int i = 0; i < call->input_count; i++)
-            run.in[i] = at[1 + i];
-        int64_t refused = loop(&run);
+        rows_at(&rows, &axes, &here, end - element);
+        const int64_t refused = run_rows(&rows, loop);
         if (refused >= 0)
             return element + refused;
-        element += run.n;
+        element += rows.run.n * rows.count;
         if (element >= end)
             return -1;
-        /* The inner axis has come to its end; carry. */
-        for (int i = 0; i < axes.operand_count; i++)
-            at[i] -= index[inner] * inner_steps[i];
-        index[inner] = 0;
-        for (int axis = inner - 1; axis >= 0; axis--) {
-            const int64_t *steps = axes.steps[axis];
-            if (++index[axis] < axes.dims[axis]) {
-                for (int i = 0; i < axes.operand_count; i++)
-                    at[i] += steps[i];
-                break;
-            }
-            index[axis] = 0;
-            for (int i = 0; i < axes.operand_count; i++)
-                at[i] -= (axes.dims[axis] - 1) * steps[i];
-        }
+        position_advance(&here, &axes, rows.count);
     }
+}
+
+int64_t hki_run_each(const hki_rows *rows, hki_loop_fn loop)
+{
+    hki_run run = rows->run;
+    for (int64_t row = 0; row < rows->count; row++) {
+        const int64_t refused = loop(&run);
+        if (refused >= 0)
+            return row * run.n + refused;
+        for (int i = 0; i < HKI_WALK_MAX_INPUTS; i++)
+            run.in[i] += rows->in_step[i];
+        run.out += rows->out_step;
+    }
+    return -1;
+}
+
+int64_t hki_walk(const hki_kernel_call *call, int64_t begin, int64_t end, const void *given,
+                 hki_loop_fn loop)
+{
+    return hki_walk_rows(call, begin, end, given, loop, hki_run_each);
 }
 
 void hki_walk_fail(const hki_kernel_call *call, int64_t piece, int64_t element, const char *text)
