@@ -172,14 +172,16 @@ static float float_to_odd_u64(uint64_t value)
                        : hki_float_to_odd_i64((int64_t)value);
 }
 
-/* Both loops are vectors: of four bytes at once, where what is refused becomes 0; else all are looked at before any is stored. */
+/* Both loops are vectors: of four bytes at once, where what is refused becomes 0, but in place; else all are looked at before
+ * any is stored. */
 #define CHECKED(name, Wide, To, is_had)                                                            \
     static int64_t name(int64_t n, const void *from, char *to, int64_t step)                       \
     {                                                                                              \
         const Wide *in = from;                                                                     \
         To *out = (To *)to;                                                                        \
         int refused = 0;                                                                           \
-        const bool at_once = step == (int64_t)sizeof(To) && sizeof(To) == 4 && sizeof(Wide) == 4;  \
+        const bool at_once = step == (int64_t)sizeof(To) && sizeof(To) == 4 &&                     \
+                             sizeof(Wide) == 4 && (const void *)to != from;                        \
         for (int64_t i = 0; i < n; i++) {                                                          \
             const Wide x = in[i];                                                                  \
             const bool had = (is_had);                                                             \
