@@ -365,7 +365,9 @@ def vecdot(x1, x2, /, *, axis=-1):
     x1, x2 = _promoted((x1, x2))
     if not -_b.min(x1.ndim, x2.ndim) <= axis < 0 and axis != 0 and not axis < _b.min(x1.ndim, x2.ndim):
         raise ValueError(f"axis is {axis}, which not both have")
-    result = _op["vecdot"](moveaxis(x1, axis, -1), moveaxis(x2, axis, -1))
+    if axis != -1:
+        x1, x2 = moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)
+    result = _op["vecdot"](x1, x2)
     return result if result.dtype == x1.dtype else _op["cast"](result, x1.dtype)
 
 

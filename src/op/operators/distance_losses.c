@@ -2,6 +2,7 @@
 #include "array/axis.h"
 #include "op/kernels/elementwise/elementwise.h"
 #include "op/operators/reduce.h"
+#include "op/operators/sum_products.h"
 
 #include <hocket/nn.h>
 
@@ -130,6 +131,8 @@ static bool triplet_infer(hki_call *call)
 static hk_array *dot(hk_array *x, hk_array *y, int64_t axis)
 {
     const hki_sum_options along = {.axes = {.ndim = 1, .dims = {axis}}};
+    if (axis == -1)
+        return hki_sum_products(x, y);
     return hki_op_call1(&hki_op_sum, hki_op_call2(&hki_op_multiply, x, y, NULL), &along);
 }
 

@@ -3,6 +3,7 @@
 #include "op/operators/copy.h"
 #include "op/operators/reduce.h"
 #include "op/operators/reshape.h"
+#include "op/operators/sum_products.h"
 #include "op/operators/view_op.h"
 
 #include <inttypes.h>
@@ -103,7 +104,7 @@ static hk_array *vecdot_compose(const hki_call *call)
     hk_array *x = call->arrays[0];
     if (hki_dtype_is_complex(x->dtype))
         x = hki_op_call1(&hki_op_conj, x, NULL);
-    return summed(hki_op_call2(&hki_op_multiply, x, call->arrays[1], NULL), -1);
+    return hki_sum_products(x, call->arrays[1]);
 }
 
 /* Of samples with as many axes. */
@@ -126,6 +127,9 @@ static const hki_sample vecdot_samples[] = {
     {.inputs = {HKI_SHAPE(4, 5), HKI_SHAPE(4, 5)}},
     {.inputs = {HKI_SHAPE(4, 5), HKI_SHAPE(5)}},
     {.inputs = {HKI_SHAPE(3, 0), HKI_SHAPE(3, 0)}},
+    {.inputs = {HKI_SHAPE(61), HKI_SHAPE(61)}},
+    {.inputs = {HKI_SHAPE(3, 37), HKI_SHAPE(3, 37)}},
+    {.inputs = {HKI_SHAPE(3, 33), HKI_SHAPE(33)}},
     {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(3, 4), HKI_SHAPE(1, 4)}},
 };
 const hk_op hki_op_vecdot = {

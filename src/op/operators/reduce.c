@@ -131,8 +131,7 @@ static bool sums_samples(const hk_op *op, hk_dtype dtype, int ndim, unsigned mas
            (dtype == HK_F32 || dtype == HK_F64);
 }
 
-/* Pieces of samples, as many as the work is worth. */
-static void plan_samples(int64_t samples, hki_plan *plan)
+void hki_reduce_plan_samples(int64_t samples, hki_plan *plan)
 {
     const double wanted = plan->work_ns / HKI_PLAN_PIECE_NS;
     const int64_t most = wanted < (double)plan->max_pieces ? (int64_t)wanted : plan->max_pieces;
@@ -157,7 +156,7 @@ static void reduce_plan(const hki_call *call, hki_plan *plan)
         plan->grain = geometry.rows ? 64 : 1;
     }
     if (geometry.parts && sums_samples(call->op, x->dtype, x->shape.ndim, mask))
-        plan_samples(x->shape.dims[0], plan);
+        hki_reduce_plan_samples(x->shape.dims[0], plan);
 }
 
 /* Returns which axes go. */

@@ -42,4 +42,7 @@ hk_dims hki_reduce_shape(const hk_dims *shape, unsigned mask, bool keepdims);
 /* A view of y, a result for `shape`, stretched to that shape. */
 hk_array *hki_reduce_stretch(hk_array *y, const hk_dims *shape, const hki_sum_options *options);
 
+/* Pieces of samples, as many as the work is worth; hki_sum_cut_to(samples, number of pieces) says which. */
+void hki_reduce_plan_samples(int64_t samples, hki_plan *plan);
+
 #endif

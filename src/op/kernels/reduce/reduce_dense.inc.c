@@ -7,66 +7,96 @@
 #define SIXTEEN(AT)                                                                                \
     ((((AT(0) + AT(8)) + (AT(4) + AT(12))) + ((AT(2) + AT(10)) + (AT(6) + AT(14)))) +              \
      (((AT(1) + AT(9)) + (AT(5) + AT(13))) + ((AT(3) + AT(11)) + (AT(7) + AT(15)))))
-#define ELEMENT(i) from[i]
 
 #if defined(DENSE_WIDE)
-typedef float eight __attribute__((vector_size(32)));
-typedef float eight_unaligned __attribute__((vector_size(32), aligned(4), may_alias));
 
-/* The first step of SIXTEEN, of run i. */
-static inline __attribute__((always_inline)) eight half_of(const char *x, int64_t step, int64_t i)
+/* The first step of SIXTEEN, of that run. */
+ALWAYS_INLINE floats half_of(const float *x, const float *y, int64_t run)
 {
-    const eight_unaligned *run = (const eight_unaligned *)(const void *)(x + i * step);
-    return run[0] + run[1];
+    return EIGHT_TERMS(x, y, 16 * run) + EIGHT_TERMS(x, y, 16 * run + 8);
 }
 
-/* The second one, of two runs. */
-static inline __attribute__((always_inline)) eight quarters(eight a, eight b)
+/* The second one, of two runs: each has a half of the vector. A blend costs less than a shuffle. */
+ALWAYS_INLINE floats quarters(floats a, floats b)
 {
-    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11) +
-           __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
+    return (floats)_mm256_blend_ps((__m256)a, (__m256)b, 0xf0) +
+           (floats)_mm256_permute2f128_ps((__m256)a, (__m256)b, 0x21);
 }
 
 /* The third one, of four: of runs a and b, c and d. */
-static inline __attribute__((always_inline)) eight eighths(eight ab, eight cd)
+ALWAYS_INLINE floats eighths(floats ab, floats cd)
 {
-    return __builtin_shufflevector(ab, cd, 0, 1, 8, 9, 4, 5, 12, 13) +
-           __builtin_shufflevector(ab, cd, 2, 3, 10, 11, 6, 7, 14, 15);
+    return (floats)_mm256_blend_ps((__m256)ab, (__m256)cd, 0xcc) +
+           (floats)_mm256_shuffle_ps((__m256)ab, (__m256)cd, 0x4e);
 }
 
-/* Eight runs at a time go through the steps of SIXTEEN side by side. Returns how many were added up. */
-static int64_t eights(const char *x, int64_t step, int64_t runs, float *sums)
+/* What is side by side, added up: of each half of a, of b. */
+ALWAYS_INLINE floats paired(floats a, floats b)
+{
+    return __builtin_shufflevector(a, b, 0, 2, 8, 10, 4, 6, 12, 14) +
+           __builtin_shufflevector(a, b, 1, 3, 9, 11, 5, 7, 13, 15);
+}
+
+/* Sums of eight runs, which go through the steps of SIXTEEN side by side, run j and j + 4 in the halves of a vector. */
+ALWAYS_INLINE floats eight_runs(const float *x, const float *y, int64_t run)
+{
+    floats half[8], pair[4];
+    for (int j = 0; j < 8; j++)
+        half[j] = half_of(x, y, run + j);
+    for (int j = 0; j < 4; j++)
+        pair[j] = quarters(half[j], half[j + 4]);
+    return paired(eighths(pair[0], pair[1]), eighths(pair[2], pair[3]));
+}
+
+/* Returns how many runs were added up. */
+ALWAYS_INLINE int64_t together_f32(const float *x, const float *y, int64_t runs, float *sums)
 {
     int64_t i = 0;
-    for (; i + 8 <= runs; i += 8) {
-        eight pair[4];
+    for (; i + 8 <= runs; i += 8)
+        *(eight_f32 *)(void *)(sums + i) = eight_runs(x, y, i);
+    return i;
+}
+
+/* The first two steps of SIXTEEN, of that run. */
+ALWAYS_INLINE doubles quarter_of(const double *x, const double *y, int64_t run)
+{
+    return (FOUR_TERMS(x, y, 16 * run) + FOUR_TERMS(x, y, 16 * run + 8)) +
+           (FOUR_TERMS(x, y, 16 * run + 4) + FOUR_TERMS(x, y, 16 * run + 12));
+}
+
+ALWAYS_INLINE doubles eighths_f64(doubles a, doubles b)
+{
+    return (doubles)_mm256_blend_pd((__m256d)a, (__m256d)b, 0xc) +
+           (doubles)_mm256_permute2f128_pd((__m256d)a, (__m256d)b, 0x21);
+}
+
+/* The same of four runs. */
+ALWAYS_INLINE int64_t together_f64(const double *x, const double *y, int64_t runs, double *sums)
+{
+    int64_t i = 0;
+    for (; i + 4 <= runs; i += 4) {
+        doubles run[4];
         for (int j = 0; j < 4; j++)
-            pair[j] = quarters(half_of(x, step, i + 2 * j), half_of(x, step, i + 2 * j + 1));
-        const eight first = eighths(pair[0], pair[1]), second = eighths(pair[2], pair[3]);
-        const eight all = __builtin_shufflevector(first, second, 0, 2, 8, 10, 4, 6, 12, 14) +
-                          __builtin_shufflevector(first, second, 1, 3, 9, 11, 5, 7, 13, 15);
-        *(eight_unaligned *)(sums + i) = __builtin_shufflevector(all, all, 0, 4, 1, 5, 2, 6, 3, 7);
+            run[j] = quarter_of(x, y, i + j);
+        const doubles a = eighths_f64(run[0], run[2]), b = eighths_f64(run[1], run[3]);
+        *(four_f64 *)(void *)(sums + i) =
+            __builtin_shufflevector(a, b, 0, 4, 2, 6) + __builtin_shufflevector(a, b, 1, 5, 3, 7);
     }
     return i;
 }
 #else
-static int64_t eights(const char *x, int64_t step, int64_t runs, float *sums)
-{
-    (void)x, (void)step, (void)runs, (void)sums;
-    return 0;
-}
+#define together_f32(x, y, runs, sums) 0
+#define together_f64(x, y, runs, sums) 0
 #endif
 
 #define SIXTEENS(name, T)                                                                          \
-    static void sixteens_##name(const char *x, int64_t step, int64_t runs, T *sums)                \
+    ALWAYS_INLINE void sixteens_##name(const T *x, const T *y, int64_t runs, T *sums)              \
     {                                                                                              \
-        for (int64_t i = EIGHTS_##name(x, step, runs, sums); i < runs; i++) {                      \
-            const T *from = (const T *)(const void *)(x + i * step);                               \
-            sums[i] = SIXTEEN(ELEMENT);                                                            \
-        }                                                                                          \
+        for (int64_t i = together_##name(x, y, runs, sums); i < runs; i++)                         \
+            sums[i] = SIXTEEN(TERM_##name);                                                        \
     }
-#define EIGHTS_f32                    eights
-#define EIGHTS_f64(x, step, runs, to) 0
+#define TERM_f32(j) term_f32(x, y, HKI_SUM_RUN *i + (j))
+#define TERM_f64(j) term_f64(x, y, HKI_SUM_RUN *i + (j))
 SIXTEENS(f32, float)
 SIXTEENS(f64, double)
 
@@ -81,72 +111,98 @@ static const uint8_t backwards[HKI_REDUCE_RUNS / 2] = {SIXTEEN_OF(0), SIXTEEN_OF
 #undef FOUR_OF
 #undef SIXTEEN_OF
 
-enum { TREE_MORE = 8 }; /* elements that may be read behind the sums */
-
 #if defined(DENSE_WIDE)
-/* Eight nodes next to each other, of which those have two sums whose place, backwards in three bits, is below n: where the first sum
- * of a node lies, and the last one, of four nodes from where those begin, then of the other four. */
+/* Eight nodes next to each other, of which those have two runs whose place, backwards in three bits, is below n: where the first run
+ * of a node lies, and the last one, of four nodes from where those begin, then of the other four; and all bits where it has one. */
+typedef struct node_places {
+    int32_t low[8], high[8], one[8];
+} node_places;
 #define FOUR_NODES(a, b, c, d)                                                                     \
-    0, 1 + (a), 2 + (a) + (b), 3 + (a) + (b) + (c), (a), 1 + (a) + (b), 2 + (a) + (b) + (c),       \
-        3 + (a) + (b) + (c) + (d)
+    {                                                                                              \
+        0, 1 + (a), 2 + (a) + (b), 3 + (a) + (b) + (c), (a), 1 + (a) + (b), 2 + (a) + (b) + (c),   \
+            3 + (a) + (b) + (c) + (d)                                                              \
+    }
 #define EIGHT_NODES(n)                                                                             \
     {                                                                                              \
         FOUR_NODES((n) > 0, (n) > 4, (n) > 2, (n) > 6),                                            \
-            FOUR_NODES((n) > 1, (n) > 5, (n) > 3, (n) > 7)                                         \
+            FOUR_NODES((n) > 1, (n) > 5, (n) > 3, (n) > 7),                                        \
+        {                                                                                          \
+            -((n) <= 0), -((n) <= 4), -((n) <= 2), -((n) <= 6), -((n) <= 1), -((n) <= 5),          \
+                -((n) <= 3), -((n) <= 7)                                                           \
+        }                                                                                          \
     }
-static const uint8_t eight_nodes[][16] = {EIGHT_NODES(0), EIGHT_NODES(1), EIGHT_NODES(2),
+static const node_places eight_nodes[] = {EIGHT_NODES(0), EIGHT_NODES(1), EIGHT_NODES(2),
                                           EIGHT_NODES(3), EIGHT_NODES(4), EIGHT_NODES(5),
                                           EIGHT_NODES(6), EIGHT_NODES(7), EIGHT_NODES(8)};
 #undef FOUR_NODES
 #undef EIGHT_NODES
 
-/* As the tree below, of 128 runs and more. Then eight nodes that are neighbours have as many sums as others, or one more. */
-static bool tree_wide(float *sums, int64_t runs)
+ALWAYS_INLINE __m256i places_at(const int32_t *places)
 {
-    enum { NODES = HKI_REDUCE_RUNS / 2 };
-    if (runs < NODES)
-        return false;
-    const int64_t twos = runs - NODES;
-    for (int64_t i = 0, at = 0; i < NODES / 8; i++) {
-        const uint8_t *nodes = eight_nodes[twos / 16 + (backwards[i] >> 3 < twos % 16)];
-        const int64_t half = at + nodes[7] + 1;
-        const __m128i places = _mm_loadu_si128((const __m128i *)(const void *)nodes);
-        const __m256i low_at = _mm256_cvtepu8_epi32(places);
-        const __m256i high_at = _mm256_cvtepu8_epi32(_mm_srli_si128(places, 8));
-        const __m256 low = _mm256_permutevar8x32_ps(_mm256_loadu_ps(sums + at), low_at);
-        const __m256 high = _mm256_permutevar8x32_ps(_mm256_loadu_ps(sums + half), high_at);
-        const __m256i one = _mm256_cmpeq_epi32(_mm256_permute2x128_si256(low_at, high_at, 0x20),
-                                               _mm256_permute2x128_si256(low_at, high_at, 0x31));
-        const __m256 last = _mm256_blendv_ps(_mm256_permute2f128_ps(low, high, 0x31),
-                                             _mm256_set1_ps(-0.0f), _mm256_castsi256_ps(one));
-        _mm256_storeu_ps(sums + 8 * i,
-                         _mm256_add_ps(_mm256_permute2f128_ps(low, high, 0x20), last));
-        at = half + nodes[15] + 1;
-    }
-    for (int64_t nodes = NODES / 2; nodes >= 8; nodes /= 2)
-        for (int64_t j = 0; j < nodes; j += 8) {
-            const eight_unaligned *pairs = (const eight_unaligned *)(const void *)(sums + 2 * j);
-            const eight a = pairs[0], b = pairs[1];
-            const eight both = __builtin_shufflevector(a, b, 0, 2, 8, 10, 4, 6, 12, 14) +
-                               __builtin_shufflevector(a, b, 1, 3, 9, 11, 5, 7, 13, 15);
-            *(eight_unaligned *)(void *)(sums + j) =
-                __builtin_shufflevector(both, both, 0, 1, 4, 5, 2, 3, 6, 7);
-        }
-    sums[0] =
-        ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
-    return true;
+    return _mm256_loadu_si256((const __m256i *)(const void *)places);
 }
-#define WIDE_TREE_f32 tree_wide
+
+/* The sums of eight nodes, of which the first run is number `run` of so many, whose sums are at `ready`, or, of NULL, made here. */
+ALWAYS_INLINE floats eight_sums(const float *x, const float *y, const float *ready, int64_t run,
+                                int64_t runs, const node_places *nodes)
+{
+    const int64_t half = run + nodes->low[7] + 1, from = hki_min(half, runs - 8);
+    __m256i high_at = places_at(nodes->high);
+    if (half != from)
+        high_at = _mm256_add_epi32(high_at, _mm256_set1_epi32((int)(half - from)));
+    const floats first = ready ? (floats)EIGHT(ready + run) : eight_runs(x, y, run);
+    const floats second = ready ? (floats)EIGHT(ready + from) : eight_runs(x, y, from);
+    const __m256 low = _mm256_permutevar8x32_ps((__m256)first, places_at(nodes->low));
+    const __m256 high = _mm256_permutevar8x32_ps((__m256)second, high_at);
+    const __m256 last =
+        _mm256_blendv_ps(_mm256_permute2f128_ps(low, high, 0x31), _mm256_set1_ps(-0.0f),
+                         _mm256_castsi256_ps(places_at(nodes->one)));
+    return (floats)_mm256_add_ps(_mm256_permute2f128_ps(low, high, 0x20), last);
+}
+
+/* The tree below, of 128 runs and more: eight nodes that are neighbours have as many runs as others, or one more. Runs of 16 numbers may be
+ * added up twice, so that all stay in registers. */
+ALWAYS_INLINE float wide_f32(const float *x, const float *y, const float *ready, int64_t runs)
+{
+    enum { NODES = HKI_REDUCE_RUNS / 2, VECTORS = NODES / 8 };
+    const int64_t twos = runs - NODES;
+    float of_eight[VECTORS];
+    for (int64_t i = 0, run = 0; i < VECTORS; i += 8) {
+        floats v[8];
+        for (int64_t j = 0; j < 8; j++) {
+            const node_places *nodes =
+                &eight_nodes[twos / VECTORS + (backwards[i + j] >> 3 < twos % VECTORS)];
+            v[j] = eight_sums(x, y, ready, run, runs, nodes);
+            run += nodes->low[7] + nodes->high[7] + 2;
+        }
+        for (int j = 0; j < 4; j++)
+            v[j] = paired(v[2 * j], v[2 * j + 1]);
+        v[0] = paired(v[0], v[1]);
+        v[1] = paired(v[2], v[3]);
+        *(eight_f32 *)(void *)(of_eight + i) = quarters(v[0], v[1]);
+    }
+    for (int count = VECTORS / 2; count > 0; count /= 2)
+        for (int j = 0; j < count; j++)
+            of_eight[j] = of_eight[2 * j] + of_eight[2 * j + 1];
+    return of_eight[0];
+}
+#define WIDE_f32 (runs >= HKI_REDUCE_RUNS / 2)
 #else
-#define WIDE_TREE_f32(sums, runs) false
+#define wide_f32(x, y, ready, runs) 0
+#define WIDE_f32                    false
 #endif
+#define WIDE_f64                    false
+#define wide_f64(x, y, ready, runs) 0
 
 /* What is written at one index is read there or at later ones. */
 #if defined(__clang__)
 #define EACH_COLUMN                                                                                \
     _Pragma("clang loop vectorize(assume_safety)") for (int64_t k = 0; k < columns; k++)
+#define EACH_PAIR                                                                                  \
+    _Pragma("clang loop vectorize(assume_safety)") for (int64_t j = 0; j < nodes / 2; j++)
 #else
 #define EACH_COLUMN _Pragma("GCC ivdep") for (int64_t k = 0; k < columns; k++)
+#define EACH_PAIR   _Pragma("GCC ivdep") for (int64_t j = 0; j < nodes / 2; j++)
 #endif
 
 /* Makes the first of so many sums of each column that of all. The tree of so many runs has 2^levels nodes of one run or two on
@@ -175,6 +231,8 @@ static bool tree_wide(float *sums, int64_t runs)
             else                                                                                   \
                 EACH_COLUMN to[k] = first[k];                                                      \
         }                                                                                          \
+        for (; sizeof(T) == sizeof(double) && columns == 1 && nodes > 1; nodes /= 2)               \
+            EACH_PAIR sums[j] = sums[2 * j] + sums[2 * j + 1];                                     \
         for (; nodes > 1; nodes /= 2)                                                              \
             for (int64_t j = 0; j < nodes / 2; j++) {                                              \
                 T *to = sums + j * columns;                                                        \
@@ -182,19 +240,34 @@ static bool tree_wide(float *sums, int64_t runs)
                 EACH_COLUMN to[k] = first[k] + last[k];                                            \
             }                                                                                      \
     }                                                                                              \
+    ALWAYS_INLINE double dense_terms_##name(const T *x, const T *y, int64_t count, int64_t step,   \
+                                            int64_t runs)                                          \
+    {                                                                                              \
+        T sums[HKI_REDUCE_RUNS];                                                                   \
+        const bool is_line = count == HKI_SUM_RUN && step == HKI_SUM_RUN;                          \
+        if (is_line && WIDE_##name)                                                                \
+            return (double)wide_##name(x, y, NULL, runs);                                          \
+        if (is_line)                                                                               \
+            sixteens_##name(x, y, runs, sums);                                                     \
+        for (int64_t i = 0; !is_line && i < runs; i++)                                             \
+            sums[i] = (T)sum_of_##name(x + i * step, y ? y + i * step : NULL, count);              \
+        if (WIDE_##name)                                                                           \
+            return (double)wide_##name(x, y, sums, runs);                                          \
+        tree_##name(sums, runs, 1);                                                                \
+        return (double)sums[0];                                                                    \
+    }                                                                                              \
     static double dense_sum_##name(const void *x, int64_t count, int64_t step, int64_t runs)       \
     {                                                                                              \
-        T sums[HKI_REDUCE_RUNS + TREE_MORE];                                                       \
-        if (count == HKI_SUM_RUN)                                                                  \
-            sixteens_##name(x, step, runs, sums);                                                  \
-        for (int64_t i = 0; count != HKI_SUM_RUN && i < runs; i++)                                 \
-            sums[i] =                                                                              \
-                (T)sum_of_##name((const T *)(const void *)((const char *)x + i * step), count);    \
-        if (!WIDE_TREE_##name(sums, runs))                                                         \
-            tree_##name(sums, runs, 1);                                                            \
-        return (double)sums[0];                                                                    \
+        return dense_terms_##name(x, NULL, count, step, runs);                                     \
+    }                                                                                              \
+    static double dense_products_##name(const void *x, const void *y, int64_t count, int64_t runs) \
+    {                                                                                              \
+        return dense_terms_##name(x, y, count, count, runs);                                       \
+    }                                                                                              \
+    static hki_reduce_word products_##name(const void *x, const void *y, int64_t count)            \
+    {                                                                                              \
+        return (hki_reduce_word){.f = sum_of_##name(x, y, count)};                                 \
     }
-#define WIDE_TREE_f64(sums, runs) false
 TREE(f32, float)
 TREE(f64, double)
 
@@ -321,8 +394,39 @@ PACK(uint16_t)
 PACK(uint32_t)
 PACK(uint64_t)
 
+/* ---- products of integers, which wrap around in their dtype --------------------------------------------------------- */
+
+/* U: an unsigned type that holds T and is not promoted. */
+#define PRODUCTS(name, T, U, WIDE)                                                                 \
+    static hki_reduce_word products_##name(const void *a, const void *b, int64_t count)            \
+    {                                                                                              \
+        const T *x = a, *y = b;                                                                    \
+        uint64_t sum = 0;                                                                          \
+        for (int64_t i = 0; i < count; i++)                                                        \
+            sum += (uint64_t)(WIDE)(T)((U)x[i] * (U)y[i]);                                         \
+        return (hki_reduce_word){.u = sum};                                                        \
+    }
+PRODUCTS(i8, int8_t, uint32_t, int64_t)
+PRODUCTS(i16, int16_t, uint32_t, int64_t)
+PRODUCTS(i32, int32_t, uint32_t, int64_t)
+PRODUCTS(i64, int64_t, uint64_t, int64_t)
+PRODUCTS(u8, uint8_t, uint32_t, uint64_t)
+PRODUCTS(u16, uint16_t, uint32_t, uint64_t)
+PRODUCTS(u32, uint32_t, uint32_t, uint64_t)
+
 const hki_reduce_dense DENSE_HERE = {
     {dense_sum_f32, dense_sum_f64},
+    {dense_products_f32, dense_products_f64},
+    {[HK_F32] = products_f32,
+     [HK_F64] = products_f64,
+     [HK_I8] = products_i8,
+     [HK_I16] = products_i16,
+     [HK_I32] = products_i32,
+     [HK_I64] = products_i64,
+     [HK_U8] = products_u8,
+     [HK_U16] = products_u16,
+     [HK_U32] = products_u32,
+     [HK_U64] = products_i64},
     {dense_rows_f32, dense_rows_f64},
     {dense_add_f32, dense_add_f64},
     {[sizeof(uint8_t)] = pack_uint8_t,

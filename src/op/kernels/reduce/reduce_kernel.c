@@ -190,6 +190,30 @@ double hki_reduce_dense_sum(hk_dtype dtype, const void *x, int64_t count, int64_
     return dense()->sum[dtype == HK_F64](x, count, step, runs);
 }
 
+double hki_reduce_dense_products(hk_dtype dtype, const void *x, const void *y, int64_t count,
+                                 int64_t runs)
+{
+    return dense()->product_runs[dtype == HK_F64](x, y, count, runs);
+}
+
+bool hki_reduce_has_products(hk_dtype dtype)
+{
+    return dense()->products[dtype];
+}
+
+hki_reduce_word hki_reduce_products(hk_dtype dtype, const void *x, const void *y, int64_t count)
+{
+    const int64_t item = (int64_t)hk_dtype_bytes(dtype);
+    hki_reduce_word sum = {0};
+    for (int64_t i = 0; i < count; i += HKI_REDUCE_BLOCK) {
+        const hki_reduce_word word =
+            dense()->products[dtype]((const char *)x + i * item, (const char *)y + i * item,
+                                     hki_min(count - i, HKI_REDUCE_BLOCK));
+        hki_reduce_join(HKI_REDUCE_SUM, dtype, &sum, &word, 1);
+    }
+    return sum;
+}
+
 void hki_reduce_join(hki_reduce_kind kind, hk_dtype dtype, hki_reduce_word *words,
                      const hki_reduce_word *more, int64_t count)
 {

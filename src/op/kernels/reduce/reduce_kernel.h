@@ -66,9 +66,12 @@ void hki_reduce_words(hki_reduce_kind kind, hk_dtype dtype, const hki_reduce_geo
                       int64_t gone_end, hki_reduce_word *words);
 
 /* The sum of 1 to HKI_REDUCE_RUNS runs of base/sum_tree.h, of float32 or float64: a run is `count` <= HKI_REDUCE_BLOCK elements
- * that lie side by side; step bytes from run to run. */
+ * that lie side by side; step elements from run to run. */
 double hki_reduce_dense_sum(hk_dtype dtype, const void *x, int64_t count, int64_t step,
                             int64_t runs);
+/* The same of the products x[i] y[i], each rounded to the dtype; runs follow each other. */
+double hki_reduce_dense_products(hk_dtype dtype, const void *x, const void *y, int64_t count,
+                                 int64_t runs);
 /* Sums of the columns of so many rows of float32 or float64, of which the elements lie side by side, by base/sum_tree.h: columns
  * of 16 rows go as 16 elements that lie side by side. At most HKI_REDUCE_TILE columns. */
 void hki_reduce_dense_rows(hk_dtype dtype, const void *x, int64_t rows, int64_t row_stride,
@@ -77,6 +80,12 @@ void hki_reduce_dense_rows(hk_dtype dtype, const void *x, int64_t rows, int64_t 
 /* Adds words of sums, rounded to float32 or float64. */
 void hki_reduce_dense_add(hk_dtype dtype, int64_t count, hki_reduce_word *restrict to,
                           const hki_reduce_word *restrict from);
+
+/* Whether hki_reduce_products takes them: floats and integers. */
+bool hki_reduce_has_products(hk_dtype dtype);
+/* The sum of x[i] y[i], whose elements lie side by side, each rounded to the dtype, or wrapped around in it: what hki_reduce_words
+ * gives of an array of them, where they are more than HKI_REDUCE_SHORT. */
+hki_reduce_word hki_reduce_products(hk_dtype dtype, const void *x, const void *y, int64_t count);
 
 /* words[i] joined with more[i]. */
 void hki_reduce_join(hki_reduce_kind kind, hk_dtype dtype, hki_reduce_word *words,

@@ -1,9 +1,15 @@
-/* Sums and extremes of float32 and float64 in vectors, included once for each instruction set by reduce_loops.inc.c. */
+/* Sums and extremes of float32 and float64 in vectors, included once for each instruction set by reduce_loops.inc.c. Sums are of x, or, where
+ * y is not NULL, of products, rounded each; compilers make loops for both. */
 
 typedef double doubles __attribute__((vector_size(32)));
+typedef float floats __attribute__((vector_size(32)));
 typedef float eight_f32 __attribute__((vector_size(32), aligned(4), may_alias));
 
-#define EIGHT(x) (*(const eight_f32 *)(const void *)(x))
+typedef double four_f64 __attribute__((vector_size(32), aligned(8), may_alias));
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#define EIGHT(x)      (*(const eight_f32 *)(const void *)(x))
+#define FOUR(x)       (*(const four_f64 *)(const void *)(x))
 /* GCC makes one instruction of it, and four of __builtin_convertvector. */
 #define FOUR_DOUBLES(x)  ((doubles){(double)(x)[0], (double)(x)[1], (double)(x)[2], (double)(x)[3]})
 #define UPPER_DOUBLES(x) ((doubles){(double)(x)[4], (double)(x)[5], (double)(x)[6], (double)(x)[7]})
@@ -20,68 +26,97 @@ typedef float eight_f32 __attribute__((vector_size(32), aligned(4), may_alias));
 
 /* ---- sums of elements side by side ---------------------------------------------------------------------------------- */
 
-/* The last elements, less than 16, join sums one vector at a time. */
-#define LAST_FOURS(x, count)                                                                       \
-    if ((count) >= 4)                                                                              \
-        a += FOUR_DOUBLES(x);                                                                      \
-    if ((count) >= 8)                                                                              \
-        b += FOUR_DOUBLES((x) + 4);                                                                \
-    if ((count) >= 12)                                                                             \
-        c += FOUR_DOUBLES((x) + 8);                                                                \
-    for (int64_t i = (count) / 4 * 4; i < (count); i++)                                            \
-        rest += (double)(x)[i];                                                                    \
+/* Term i, and those from i on that make a vector. */
+ALWAYS_INLINE float term_f32(const float *x, const float *y, int64_t i)
+{
+    return y ? x[i] * y[i] : x[i];
+}
+ALWAYS_INLINE double term_f64(const double *x, const double *y, int64_t i)
+{
+    return y ? x[i] * y[i] : x[i];
+}
+#define EIGHT_TERMS(x, y, i)                                                                       \
+    ((y) ? (floats)(EIGHT((x) + (i)) * EIGHT((y) + (i))) : (floats)EIGHT((x) + (i)))
+#define FOUR_TERMS(x, y, i)                                                                        \
+    ((y) ? (doubles)(FOUR((x) + (i)) * FOUR((y) + (i))) : (doubles)FOUR((x) + (i)))
+
+/* The last elements, from i on, less than 16, join sums one vector at a time. */
+#define FOUR_LAST(name, i)                                                                         \
+    ((doubles){(double)term_##name(x, y, i), (double)term_##name(x, y, (i) + 1),                   \
+               (double)term_##name(x, y, (i) + 2), (double)term_##name(x, y, (i) + 3)})
+#define LAST_FOURS(name)                                                                           \
+    if (count - i >= 4)                                                                            \
+        a += FOUR_LAST(name, i);                                                                   \
+    if (count - i >= 8)                                                                            \
+        b += FOUR_LAST(name, i + 4);                                                               \
+    if (count - i >= 12)                                                                           \
+        c += FOUR_LAST(name, i + 8);                                                               \
+    for (i += (count - i) / 4 * 4; i < count; i++)                                                 \
+        rest += (double)term_##name(x, y, i);                                                      \
     a = (a + c) + (b + d);                                                                         \
     return ((a[0] + a[2]) + (a[1] + a[3])) + rest;
 
 /* Converting costs more than adding: four elements become one before it is a double, in what is left of 32 two, then one. */
-static inline __attribute__((always_inline)) double block_sum_f32(const float *x, int64_t count)
+ALWAYS_INLINE double block_sum_f32(const float *x, const float *y, int64_t count)
 {
     doubles a = {0}, b = {0}, c = {0}, d = {0};
     double rest = 0;
-    for (; count >= 32; count -= 32, x += 32) {
-        const eight_f32 fours = (EIGHT(x) + EIGHT(x + 16)) + (EIGHT(x + 8) + EIGHT(x + 24));
+    int64_t i = 0;
+    for (; i + 32 <= count; i += 32) {
+        const floats fours = (EIGHT_TERMS(x, y, i) + EIGHT_TERMS(x, y, i + 16)) +
+                             (EIGHT_TERMS(x, y, i + 8) + EIGHT_TERMS(x, y, i + 24));
         a += FOUR_DOUBLES(fours);
         b += UPPER_DOUBLES(fours);
     }
-    if (count >= 16) {
-        const eight_f32 pairs = EIGHT(x) + EIGHT(x + 8);
+    if (i + 16 <= count) {
+        const floats pairs = EIGHT_TERMS(x, y, i) + EIGHT_TERMS(x, y, i + 8);
         c += FOUR_DOUBLES(pairs);
         d += UPPER_DOUBLES(pairs);
-        count -= 16;
-        x += 16;
+        i += 16;
     }
-    LAST_FOURS(x, count)
+    LAST_FOURS(f32)
 }
 
-static inline __attribute__((always_inline)) double block_sum_f64(const double *x, int64_t count)
+ALWAYS_INLINE double block_sum_f64(const double *x, const double *y, int64_t count)
 {
     doubles a = {0}, b = {0}, c = {0}, d = {0};
     double rest = 0;
-    for (; count >= 16; count -= 16, x += 16) {
-        a += FOUR_DOUBLES(x);
-        b += FOUR_DOUBLES(x + 4);
-        c += FOUR_DOUBLES(x + 8);
-        d += FOUR_DOUBLES(x + 12);
+    int64_t i = 0;
+    for (; i + 16 <= count; i += 16) {
+        a += FOUR_TERMS(x, y, i);
+        b += FOUR_TERMS(x, y, i + 4);
+        c += FOUR_TERMS(x, y, i + 8);
+        d += FOUR_TERMS(x, y, i + 12);
     }
-    LAST_FOURS(x, count)
+    LAST_FOURS(f64)
 }
 
 /* Where the sum of a few was beyond float32, that of all need not be. */
-static double sum_of_f32(const float *x, int64_t count)
+ALWAYS_INLINE double sum_of_f32(const float *x, const float *y, int64_t count)
 {
-    const double sum = block_sum_f32(x, count);
-    return isfinite(sum) ? sum : run_sum_f32(x, count, 1).f;
+    const double sum = block_sum_f32(x, y, count);
+    double lane[16] = {0};
+    if (isfinite(sum))
+        return sum;
+    if (!y)
+        return run_sum_f32(x, count, 1).f;
+    for (int64_t i = 0; i < count; i++)
+        lane[i % 16] += (double)term_f32(x, y, i);
+    for (int half = 8; half > 0; half /= 2)
+        for (int l = 0; l < half; l++)
+            lane[l] += lane[l + half];
+    return lane[0];
 }
-static double sum_of_f64(const double *x, int64_t count)
+ALWAYS_INLINE double sum_of_f64(const double *x, const double *y, int64_t count)
 {
-    return block_sum_f64(x, count);
+    return block_sum_f64(x, y, count);
 }
 
 #define QUICK_SUM(name, T)                                                                         \
     static hki_reduce_word quick_run_sum_##name(const void *data, int64_t count, int64_t stride)   \
     {                                                                                              \
         SIDE_BY_SIDE(T, x)                                                                         \
-        return (hki_reduce_word){.f = sum_of_##name(x, count)};                                    \
+        return (hki_reduce_word){.f = sum_of_##name(x, NULL, count)};                              \
     }
 QUICK_SUM(f32, float)
 QUICK_SUM(f64, double)

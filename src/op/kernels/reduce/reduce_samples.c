@@ -66,22 +66,36 @@ static void tree_words(const hki_reduce_samples *self, const char *x, int64_t ke
 
 /* ---- elements of a run side by side ------------------------------------------------------------------------------- */
 
-/* x: at the kept element. */
-static double tree_sum(const hki_reduce_samples *self, const char *x, int64_t run, int64_t runs)
+/* So many runs from `run` on, all whole or one; x: at the kept element; y: NULL, or what x is multiplied by, a vector as x is. */
+static double dense_sum(const hki_reduce_samples *self, const char *x, const char *y, int64_t run,
+                        int64_t runs)
 {
-    const int64_t half = hki_sum_half(runs), count = self->run.gone.count;
-    if (runs > HKI_REDUCE_RUNS)
-        return rounded(self->dtype,
-                       tree_sum(self, x, run, half) + tree_sum(self, x, run + half, runs - half));
     const bool is_whole = (run + runs) * HKI_SUM_RUN <= self->samples;
-    if (is_whole)
-        return hki_reduce_dense_sum(self->dtype, x + run * self->run_step, count, self->run_step,
+    const int64_t count = is_whole ? self->run.gone.count : self->rest.gone.count;
+    const int64_t from = run * self->run_step;
+    return y ? hki_reduce_dense_products(self->dtype, x + from, y + from, count, runs)
+             : hki_reduce_dense_sum(self->dtype, x + from, count, HKI_SUM_RUN * self->row_stride,
                                     runs);
-    if (runs == 1)
-        return hki_reduce_dense_sum(self->dtype, x + run * self->run_step, self->rest.gone.count,
-                                    self->run_step, 1);
+}
+
+static double tree_sum(const hki_reduce_samples *self, const char *x, const char *y, int64_t run,
+                       int64_t runs)
+{
+    const int64_t half = hki_sum_half(runs);
+    const bool is_whole = (run + runs) * HKI_SUM_RUN <= self->samples;
+    if (runs == 1 || (runs <= HKI_REDUCE_RUNS && is_whole))
+        return dense_sum(self, x, y, run, runs);
     return rounded(self->dtype,
-                   tree_sum(self, x, run, half) + tree_sum(self, x, run + half, runs - half));
+                   tree_sum(self, x, y, run, half) + tree_sum(self, x, y, run + half, runs - half));
+}
+
+double hki_reduce_samples_products(hk_dtype dtype, const void *x, const void *y, int64_t samples,
+                                   int64_t begin, int64_t end)
+{
+    const int64_t run = begin / HKI_SUM_RUN, runs = hki_sum_runs(end - begin);
+    hki_reduce_samples self;
+    hki_reduce_samples_init(&self, dtype, 1, &samples, &(const int64_t){1}, 1);
+    return runs ? tree_sum(&self, x, y, run, runs) : 0;
 }
 
 void hki_reduce_samples_words(const hki_reduce_samples *self, const void *x, int64_t kept_begin,
@@ -97,8 +111,9 @@ void hki_reduce_samples_words(const hki_reduce_samples *self, const void *x, int
     if (!runs)
         return;
     for (int64_t k = kept_begin; self->is_dense && k < kept_end; k++)
-        words[k - kept_begin].f = tree_sum(
-            self, (const char *)x + hki_reduce_offset(kept, kept->in_strides, k) * item, run, runs);
+        words[k - kept_begin].f =
+            tree_sum(self, (const char *)x + hki_reduce_offset(kept, kept->in_strides, k) * item,
+                     NULL, run, runs);
     if (self->is_rows)
         hki_reduce_dense_rows(self->dtype,
                               (const char *)x + run * self->run_step + kept_begin * item,

@@ -24,6 +24,11 @@ void hki_reduce_samples_init(hki_reduce_samples *self, hk_dtype dtype, int ndim,
 void hki_reduce_samples_words(const hki_reduce_samples *self, const void *x, int64_t kept_begin,
                               int64_t kept_end, int64_t begin, int64_t end, hki_reduce_word *words);
 
+/* The sum of x[i] y[i] of vectors whose elements lie side by side, over samples [begin, end) of so many, a part of the tree: what
+ * hki_reduce_samples_words gives of an array of products, each rounded to the dtype. */
+double hki_reduce_samples_products(hk_dtype dtype, const void *x, const void *y, int64_t samples,
+                                   int64_t begin, int64_t end);
+
 /* Makes the first of the pieces' words, step bytes apart, the sum of all: words of pieces of the cut. */
 void hki_reduce_samples_join(const hki_sum_cut *cut, hk_dtype dtype, int64_t count, void *words,
                              size_t step);
