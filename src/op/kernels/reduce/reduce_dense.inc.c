@@ -240,6 +240,13 @@ ALWAYS_INLINE float wide_f32(const float *x, const float *y, const float *ready,
                 EACH_COLUMN to[k] = first[k] + last[k];                                            \
             }                                                                                      \
     }                                                                                              \
+    static __attribute__((noinline)) double line_tree_##name(T *sums, int64_t runs)                \
+    {                                                                                              \
+        if (WIDE_##name)                                                                           \
+            return (double)wide_##name((const T *)NULL, (const T *)NULL, sums, runs);              \
+        tree_##name(sums, runs, 1);                                                                \
+        return (double)sums[0];                                                                    \
+    }                                                                                              \
     ALWAYS_INLINE double dense_terms_##name(const T *x, const T *y, int64_t count, int64_t step,   \
                                             int64_t runs)                                          \
     {                                                                                              \
@@ -251,10 +258,7 @@ ALWAYS_INLINE float wide_f32(const float *x, const float *y, const float *ready,
             sixteens_##name(x, y, runs, sums);                                                     \
         for (int64_t i = 0; !is_line && i < runs; i++)                                             \
             sums[i] = (T)sum_of_##name(x + i * step, y ? y + i * step : NULL, count);              \
-        if (WIDE_##name)                                                                           \
-            return (double)wide_##name(x, y, sums, runs);                                          \
-        tree_##name(sums, runs, 1);                                                                \
-        return (double)sums[0];                                                                    \
+        return line_tree_##name(sums, runs);                                                       \
     }                                                                                              \
     static double dense_sum_##name(const void *x, int64_t count, int64_t step, int64_t runs)       \
     {                                                                                              \

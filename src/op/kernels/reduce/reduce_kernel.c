@@ -51,10 +51,13 @@ void hki_reduce_geometry_init(hki_reduce_geometry *geometry, int ndim, const int
     int64_t inner_kept = kept->ndim ? kept->in_strides[kept->ndim - 1] : INT64_MAX;
     int64_t inner_gone = gone->ndim ? gone->in_strides[gone->ndim - 1] : INT64_MAX;
     geometry->rows = inner_kept < inner_gone;
-    geometry->parts = kept->count > 0 && kept->count < (geometry->rows ? 1024 : 64) &&
-                      gone->count >= HKI_REDUCE_BLOCK;
     axes_merge(kept, true);
     axes_merge(gone, false);
+    geometry->planes = !geometry->rows && kept->ndim == 1 && gone->ndim > 1 &&
+                       gone->in_strides[0] > kept->in_strides[0];
+    const bool in_order = geometry->rows || (geometry->planes && gone_mask & 1);
+    geometry->parts =
+        kept->count > 0 && kept->count < (in_order ? 1024 : 64) && gone->count >= HKI_REDUCE_BLOCK;
 }
 
 int64_t hki_reduce_offset(const hki_reduce_axes *axes, const int64_t *strides, int64_t index)
@@ -100,6 +103,11 @@ static const hki_reduce_dense *dense(void)
 
 /* ---- walks --------------------------------------------------------------------------------------------- */
 
+typedef void (*walk_fn)(const hki_reduce_loops *loops, size_t item,
+                        const hki_reduce_geometry *geometry, const char *x, int64_t kept_begin,
+                        int64_t kept_end, int64_t gone_begin, int64_t gone_end,
+                        hki_reduce_word *words);
+
 static void walk_runs(const hki_reduce_loops *loops, size_t item,
                       const hki_reduce_geometry *geometry, const char *x, int64_t kept_begin,
                       int64_t kept_end, int64_t gone_begin, int64_t gone_end,
@@ -115,6 +123,22 @@ static void walk_runs(const hki_reduce_loops *loops, size_t item,
             hki_reduce_word word = loops->run(from, count, inner_stride(gone));
             loops->join(&words[k - kept_begin], &word, 1);
         }
+    }
+}
+
+/* The same, in the same order for each kept element, but as memory lies: all that is kept, of what goes a plane after the other. */
+static void walk_planes(const hki_reduce_loops *loops, size_t item,
+                        const hki_reduce_geometry *geometry, const char *x, int64_t kept_begin,
+                        int64_t kept_end, int64_t gone_begin, int64_t gone_end,
+                        hki_reduce_word *words)
+{
+    const hki_reduce_axes *gone = &geometry->gone;
+    int64_t plane = 1;
+    for (int i = 1; i < gone->ndim; i++)
+        plane *= gone->dims[i];
+    for (int64_t g = gone_begin, end; g < gone_end; g = end) {
+        end = hki_min(gone_end, (g / plane + 1) * plane);
+        walk_runs(loops, item, geometry, x, kept_begin, kept_end, g, end, words);
     }
 }
 
@@ -167,9 +191,11 @@ void hki_reduce_words(hki_reduce_kind kind, hk_dtype dtype, const hki_reduce_geo
     const hki_reduce_loops *loops = loops_of(kind, dtype);
     for (int64_t k = kept_begin; k < kept_end; k++)
         words[k - kept_begin] = loops->none;
-    (geometry->rows || is_short(geometry) ? walk_rows : walk_runs)(
-        loops, hk_dtype_bytes(dtype), geometry, x, kept_begin, kept_end, gone_begin, gone_end,
-        words);
+    const walk_fn walk = geometry->rows || is_short(geometry) ? walk_rows
+                         : geometry->planes                   ? walk_planes
+                                                              : walk_runs;
+    walk(loops, hk_dtype_bytes(dtype), geometry, x, kept_begin, kept_end, gone_begin, gone_end,
+         words);
 }
 
 void hki_reduce_dense_rows(hk_dtype dtype, const void *x, int64_t rows, int64_t row_stride,

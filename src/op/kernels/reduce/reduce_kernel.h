@@ -37,7 +37,9 @@ typedef struct hki_reduce_axes {
 
 typedef struct hki_reduce_geometry {
     hki_reduce_axes kept, gone;
-    bool rows;  /* the innermost axis in memory is kept: rows are added to rows */
+    bool rows; /* the innermost axis in memory is kept: rows are added to rows */
+    bool
+        planes; /* what is kept lies between two axes that go, as channels do between images and their rows */
     bool parts; /* pieces are ranges of what goes; their words are joined in the order of pieces */
 } hki_reduce_geometry;
 
