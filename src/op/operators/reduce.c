@@ -149,7 +149,7 @@ static void reduce_plan(const hki_call *call, hki_plan *plan)
     plan->work_ns = 0.25 * (double)geometry.kept.count * (double)geometry.gone.count;
     if (geometry.parts) {
         plan->extent = geometry.gone.count;
-        plan->grain = geometry.rows ? 16 : HKI_REDUCE_BLOCK;
+        plan->grain = geometry.rows ? 16 : HKI_REDUCE_PART;
         plan->partial_bytes = (size_t)geometry.kept.count * sizeof(hki_reduce_word);
     } else {
         plan->extent = geometry.kept.count;

@@ -57,11 +57,11 @@ static void sum_products_plan(const hki_call *call, hki_plan *plan)
     plan->work_ns = 0.25 * (double)count * (double)size;
     plan->flops = 2 * (double)count * (double)size;
     plan->extent = count;
-    if (count >= 64 || size < HKI_REDUCE_BLOCK)
+    if (count >= 64 || size < HKI_REDUCE_PART)
         return;
     plan->partial_bytes = (size_t)count * sizeof(hki_reduce_word);
     plan->extent = size;
-    plan->grain = HKI_REDUCE_BLOCK;
+    plan->grain = HKI_REDUCE_PART;
     if (sums_samples(call->out_shape[0].ndim, x->dtype))
         hki_reduce_plan_samples(size, plan);
 }

@@ -13,7 +13,8 @@
 #include "op/op.h"
 
 enum {
-    HKI_REDUCE_BLOCK = 1024,
+    HKI_REDUCE_BLOCK = 4096, /* of fewer, joining blocks takes an eighth of the time */
+    HKI_REDUCE_PART = 1024,  /* pieces of what goes have so many elements at least */
     HKI_REDUCE_TILE = 256,
     HKI_REDUCE_RUNS = 256,
     HKI_REDUCE_SHORT = 24
