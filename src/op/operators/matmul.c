@@ -1,4 +1,5 @@
 /* Matrix product, as NumPy's: batches broadcast, vectors are rows on the left and columns on the right. */
+#include "op/kernels/reduce/reduce_kernel.h"
 #include "op/operators/complex.h"
 #include "op/operators/copy.h"
 #include "op/operators/matrix.h"
@@ -129,6 +130,13 @@ static bool sums_samples(const matmul_geometry *geometry)
     return geometry->a_column_stride != 1 || geometry->a_row_stride == 1;
 }
 
+/* Two vectors whose elements lie side by side, and are worth being cut: dot products of parts are added in their order. */
+static bool is_dot(const hki_shape_view *a, const hki_shape_view *b)
+{
+    return a->shape.ndim == 1 && b->shape.ndim == 1 && a->size >= HKI_REDUCE_PART &&
+           a->strides[0] == 1 && b->strides[0] == 1 && hki_reduce_has_products(a->dtype);
+}
+
 static void matmul_plan(const hki_call *call, hki_plan *plan)
 {
     const hki_shape_view *a = call->inputs[0], *b = call->inputs[1];
@@ -141,11 +149,45 @@ static void matmul_plan(const hki_call *call, hki_plan *plan)
                     hki_matrix_work_ns(geometry.m, geometry.n, geometry.k, a->dtype);
     plan->flops = 2 * (double)geometry.batch_count * (double)geometry.m * (double)geometry.n *
                   (double)geometry.k;
+    if (is_dot(a, b)) {
+        plan->extent = geometry.k;
+        plan->grain = HKI_REDUCE_PART;
+        plan->work_ns = 0.25 * (double)geometry.k;
+        plan->partial_bytes = sizeof(hki_reduce_word);
+    }
+}
+
+static void dot_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    const hki_tensor *a = &call->in[0], *b = &call->in[1];
+    const int64_t from = begin * (int64_t)hk_dtype_bytes(a->dtype);
+    *(hki_reduce_word *)hki_partials_of(call, piece) = hki_reduce_products(
+        a->dtype, (const char *)a->data + from, (const char *)b->data + from, end - begin);
+}
+
+static void matmul_join(const hki_kernel_call *call)
+{
+    const hk_dtype dtype = call->out[0].dtype;
+    hki_reduce_word *sum = (hki_reduce_word *)(void *)call->partials;
+    void *out = call->out[0].data;
+    for (int64_t piece = 1; sum && piece < call->piece_count; piece++)
+        hki_reduce_join(HKI_REDUCE_SUM, dtype, sum,
+                        hki_partials_of(call, call->first_piece + piece), 1);
+    if (sum && dtype == HK_F32)
+        *(float *)out = (float)sum->f;
+    else if (sum && dtype == HK_I32)
+        *(int32_t *)out = (int32_t)sum->i;
+    else if (sum)
+        *(hki_reduce_word *)out = *sum;
 }
 
 static void matmul_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const hki_tensor *a = &call->in[0], *b = &call->in[1], *c = &call->out[0];
+    if (call->partial_bytes) {
+        dot_cpu(call, piece, begin, end);
+        return;
+    }
     const int64_t item = (int64_t)hk_dtype_bytes(a->dtype);
     const int64_t out_item = (int64_t)hk_dtype_bytes(c->dtype);
     matmul_geometry geometry;
@@ -369,6 +411,7 @@ const hk_op hki_op_matmul = {
     .batch = matmul_batch,
     .fuse = HKI_FUSE_PRODUCT,
     .kernel = {[HKI_CPU] = matmul_cpu},
+    .join = matmul_join,
     .grad = matmul_grad,
     .grad_reads = {2, 1},
     .reference = matmul_reference,

@@ -147,6 +147,22 @@ static void test_refusals(void)
     hk_failures_clear();
 }
 
+/* Long vectors go in pieces, as vecdot of rows does. */
+static void test_vectors(hk_dtype dtype)
+{
+    for (int64_t n = 1000; n < 2000000; n = 3 * n + 24) {
+        HK_SCOPE;
+        hk_array *x = hk_cast(hk_random_int(-9, 9, hk_shape(n), HK_I32, device), dtype);
+        hk_array *y = hk_cast(hk_random_int(-9, 9, hk_shape(n), HK_I32, device), dtype);
+        hk_array *product = hk_matmul(x, y);
+        CHECK_EQ_I64(hk_array_dtype(product), dtype);
+        CHECK(hk_ndim(product) == 0);
+        CHECK(hk_item(product, NULL) == hk_item(hk_vecdot(x, y), NULL));
+        CHECK(hk_item(hk_matmul(hk_slice(x, 0, 1, n), hk_slice(y, 0, 0, n - 1)), NULL) ==
+              hk_item(hk_vecdot(hk_slice(x, 0, 1, n), hk_slice(y, 0, 0, n - 1)), NULL));
+    }
+}
+
 int main(void)
 {
     device = hk_device_default();
@@ -155,6 +171,7 @@ int main(void)
     for (int i = 0; i < 4; i++) {
         test_tiles(dtypes[i]);
         test_layouts(dtypes[i]);
+        test_vectors(dtypes[i]);
     }
     test_halves();
     test_linear();

@@ -122,6 +122,8 @@ static void test_layouts(void)
     check_view(hk_transpose(whole_numbers(hk_shape(7, 3000))));
     check_view(whole_numbers(hk_shape(1, 600, 1, 700)));
     check_view(whole_numbers(hk_shape(2, 2000)));
+    check_view(whole_numbers(hk_shape(9, 70, 3, 13)));
+    check_view(hk_slice(whole_numbers(hk_shape(40, 66, 4, 29)), 3, 2, 28));
     check_view(whole_numbers(hk_shape(100000)));
 }
 
@@ -148,12 +150,14 @@ static void test_halves(void)
             hk_array *x = hk_random_uniform(hk_shape(n, 7, 5), (hk_dtype)dtype, device);
             hk_array *line = hk_random_uniform(hk_shape(n), (hk_dtype)dtype, device);
             hk_array *wide = hk_random_uniform(hk_shape(n, 300), (hk_dtype)dtype, device);
+            hk_array *images = hk_random_uniform(hk_shape(n, 80, 3), (hk_dtype)dtype, device);
             hk_array *turned =
                 hk_transpose(hk_random_uniform(hk_shape(6, n), (hk_dtype)dtype, device));
             check_halves(line, &all);
             check_halves(x, &all);
             check_halves(x, &first);
             check_halves(x, &planes);
+            check_halves(images, &planes);
             check_halves(wide, &first);
             check_halves(turned, &first);
             check_halves(turned, &all);
