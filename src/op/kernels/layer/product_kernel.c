@@ -117,7 +117,7 @@ static void note_pairs(const hki_product_call *call, uint8_t *pairs)
         pairs[run] = (uint8_t)count;
         live -= count;
         given_by[live++] = run;
-        if (!call->waiting_step || (run + 1) % copied != 0)
+        if (!call->waiting_step || (run + 1) % copied != 0 || run + 1 == runs)
             continue;
         for (int64_t i = live; i > 0 && given_by[i - 1] >= begun; i--)
             pairs[given_by[i - 1]] |= HKI_PRODUCT_WAITS;

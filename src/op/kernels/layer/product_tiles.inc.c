@@ -42,7 +42,7 @@ LANES_INLINE void LANES_FN(tree_tile_body)(const LANES_FN(tree_tile) * t, const 
     int64_t depth = t->live,
             waiting = t->live; /* so many, and those of them that are not on the stack */
     V sum[LAYER_ROWS][HKI_LAYER_PANEL_VECTORS];
-    for (int64_t left = t->inputs;; left -= HKI_SUM_RUN, pairs++) {
+    for (int64_t left = t->inputs; left > 0; left -= HKI_SUM_RUN, pairs++) {
         if (left >= HKI_SUM_RUN)
             LANES_FN(tree_tile_run)(sum, rows, vectors, HKI_SUM_RUN, x, panel);
         else
@@ -59,8 +59,6 @@ LANES_INLINE void LANES_FN(tree_tile_body)(const LANES_FN(tree_tile) * t, const 
                     *(const V *)(other + (r * vectors + v) * L) + sum[r][v];
             }
         }
-        if (left <= HKI_SUM_RUN && t->ends)
-            break;
         T *top = (*pairs & HKI_PRODUCT_WAITS ? t->waiting : t->stack) + depth * size;
         depth++;
         UNROLL for (int r = 0; r < rows; r++)
@@ -68,14 +66,12 @@ LANES_INLINE void LANES_FN(tree_tile_body)(const LANES_FN(tree_tile) * t, const 
             UNROLL for (int v = 0; v < vectors; v++) * (V *)(top + (r * vectors + v) * L) =
                 sum[r][v];
         }
-        if (left <= HKI_SUM_RUN)
-            return;
     }
-    UNROLL for (int r = 0; r < rows; r++)
-    {
-        UNROLL for (int v = 0; v < vectors; v++)
-            LANES_FN(store_part)(t->y + r * t->y_row + v * L, sum[r][v], t->outputs - v * L);
-    }
+    for (int r = 0; t->ends && r < rows; r++)
+        for (int v = 0; v < vectors; v++)
+            LANES_FN(store_part)
+    (t->y + r * t->y_row + v * L, *(const V *)(t->stack + (r * vectors + v) * L),
+     t->outputs - v * L);
 }
 
 #define TILE_DEFINE(r)                                                                             \
