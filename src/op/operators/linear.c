@@ -147,6 +147,7 @@ static void linear_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
     const hki_matrix transposed = {weight->data, k, n, weight->strides[1], weight->strides[0]};
     const size_t gathered_bytes = (size_t)tiles.rows * (size_t)k * item;
     hki_matrix all = {x->data, m, k, 0, x->strides[x->ndim - 1]};
+    const bool converts = hki_dtype_is_half(x->dtype); /* tile by tile, which bounds the copies */
     char *gathered = NULL;
 
     if (!rows_are_regular(x, &all.row_stride) && gathered_bytes) {
@@ -156,7 +157,7 @@ static void linear_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
     }
     for (int64_t index = begin; index < end;) {
         hki_matrix_tile tile =
-            hki_matrix_tiles_join(&tiles, m, n, &index, gathered ? index + 1 : end);
+            hki_matrix_tiles_join(&tiles, m, n, &index, gathered || converts ? index + 1 : end);
         hki_matrix left = {gathered, tile.rows, k, k, 1};
         char *y = (char *)call->out[0].data + (tile.row * n + tile.column) * out_item;
         if (gathered)

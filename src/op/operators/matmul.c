@@ -158,14 +158,15 @@ static void matmul_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
     const hki_matrix_tiles tiles = hki_matrix_tiles_of(m, n, k, a->dtype);
     const int64_t tile_count = tiles.row_count * tiles.column_count;
     const bool by_samples = sums_samples(&geometry);
+    const bool converts = hki_dtype_is_half(a->dtype); /* tile by tile, which bounds the copies */
 
     for (int64_t index = begin; index < end;) {
         int64_t entry = index / tile_count, at = index % tile_count;
         int64_t a_offset = batch_offset(&geometry, geometry.a_batch_strides, entry);
         int64_t b_offset = batch_offset(&geometry, geometry.b_batch_strides, entry);
         const int64_t first = at;
-        hki_matrix_tile tile =
-            hki_matrix_tiles_join(&tiles, m, n, &at, hki_min(tile_count, at + end - index));
+        hki_matrix_tile tile = hki_matrix_tiles_join(
+            &tiles, m, n, &at, hki_min(tile_count, at + (converts ? 1 : end - index)));
         index += at - first;
         hki_matrix left = {(const char *)a->data + a_offset * item, m, k, geometry.a_row_stride,
                            geometry.a_column_stride};
