@@ -184,7 +184,8 @@ static inline bool hki_call_check_dtype(hki_call *call, hk_dtype dtype)
            hki_call_refuse(call, HK_INVALID_ARGUMENT, "dtype %d is none of hk_dtype", (int)dtype);
 }
 
-/* How a call is cut: a pure function of operator, shapes and dtypes. Zeroed before op->plan. */
+/* How a call is cut: a pure function of operator, shapes and dtypes; max_pieces also of the device's cores where no byte depends
+ * on it. Zeroed before op->plan. */
 typedef struct hki_plan {
     int64_t extent; /* pieces are ranges [begin, end) of 0 … extent; default: see hki_split */
     int64_t grain;  /* every piece but the last is a multiple of this; default 1 */

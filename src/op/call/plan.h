@@ -6,9 +6,17 @@
 
 enum { HKI_PLAN_MAX_PIECES = 64, HKI_PLAN_PIECE_NS = 30000 };
 
-/* The plan of a call whose infer has succeeded: a pure function of operator, shapes and dtypes, complete
- * with defaults. Returns the number of pieces, at least 1, and 1 when there is nothing to do. */
+/* The plan of a call whose infer has succeeded: a pure function of operator, shapes, dtypes and the
+ * device's cores, complete with defaults. Returns the number of pieces, at least 1, and 1 when there is nothing to do. */
 int64_t hki_plan_make(const hki_call *call, hki_plan *plan);
+
+/* The most pieces of a call of which each piece prepares what others prepare, too, and of which the bytes do not depend on how
+ * it is cut: one of a single core, else enough for cores to end at about the same time. */
+static inline int64_t hki_plan_pieces_for(const hki_call *call)
+{
+    const int64_t cores = call->device->core_count;
+    return cores <= 1 ? 1 : cores < 16 ? 4 * cores : HKI_PLAN_MAX_PIECES;
+}
 
 /* The range of a piece: multiples of grain but for the last end; sizes differ by one grain at most. */
 static inline void hki_piece_range(const hki_kernel_call *call, int64_t piece, int64_t *begin,

@@ -3,6 +3,7 @@
 
 #include "op/cuda/cuda_calls.h"
 #include "op/cuda/cuda_library_kernels.h"
+#include "op/cuda/cuda_matmul.h"
 #include "op/kernels/recurrent/cell_loops.h"
 #include "op/operators/recurrence_reference.h"
 
@@ -108,14 +109,15 @@ static hki_cuda_recurrence_back_step step_back(const hki_kernel_call *call, cons
                                                const void *weight, int64_t i)
 {
     const bool has_sums = of->kind == HKI_RECURRENCE_GRU;
-    void *dx = call->out[DX].data, *dsums = elements_of(&call->out[DSUMS]);
+    void *dx = call->out[DSUMS].data, *other = elements_of(&call->out[DOTHER]);
+    void *dsums = has_sums ? other : NULL;
     hki_cuda_recurrence_back_step step = {
         .from_sums = {.rows = of->rows,
                       .units = of->units,
                       .depth = of->parts.sums * of->units,
                       .weight = weight},
         .dh0 = call->out[DH0].data,
-        .dc0 = elements_of(&call->out[DC0]),
+        .dc0 = has_sums ? NULL : other,
     };
     if (i + 1 < of->steps)
         step.from_sums.left = rows_at(of, has_sums ? dsums : dx, of->parts.sums, i + 1);
@@ -133,6 +135,26 @@ static hki_cuda_recurrence_back_step step_back(const hki_kernel_call *call, cons
     return step;
 }
 
+/* The gradient of x, of those of its sums in all steps. */
+static void multiply_sums(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    const hki_tensor *sums = &call->out[DSUMS], *weight = &call->in[BACK_X_WEIGHT];
+    hki_cuda_multiplication product = {.dtype = sums->dtype,
+                                       .batch = {.count = 1},
+                                       .a = {.data = sums->data,
+                                             .rows = sums->dims[0] * sums->dims[1],
+                                             .columns = sums->dims[2],
+                                             .row_stride = sums->dims[2],
+                                             .column_stride = 1},
+                                       .b = {.data = weight->data,
+                                             .rows = weight->dims[0],
+                                             .columns = weight->dims[1],
+                                             .row_stride = weight->strides[0],
+                                             .column_stride = weight->strides[1]},
+                                       .c = call->out[DX].data};
+    hki_cuda_multiply_matrices(stream, &product);
+}
+
 void hki_cuda_call_recurrence_backward(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
     const layer of = layer_of(call, &call->in[BACK_WEIGHT]);
@@ -143,4 +165,6 @@ void hki_cuda_call_recurrence_backward(const hki_kernel_call *call, hki_cuda_str
         const hki_cuda_recurrence_back_step step = step_back(call, &of, weight, i);
         hki_cuda_launch_recurrence_backward(stream, of.kind, of.f64, &step);
     }
+    if (weight && call->out[DX].size > 0)
+        multiply_sums(call, stream);
 }

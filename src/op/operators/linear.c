@@ -1,4 +1,5 @@
 /* Affine map: rows of x times the transpose of weight, plus bias. */
+#include "op/call/plan.h"
 #include "op/call/scratch.h"
 #include "op/operators/matrix.h"
 #include "op/operators/reduce.h"
@@ -72,6 +73,7 @@ static void linear_plan(const hki_call *call, hki_plan *plan)
     const int64_t n = weight->shape.dims[0], k = weight->shape.dims[1];
     hki_matrix_tiles tiles = hki_matrix_tiles_of(m, n, k, x->dtype);
     plan->extent = tiles.row_count * tiles.column_count;
+    plan->max_pieces = hki_plan_pieces_for(call);
     plan->work_ns = hki_matrix_work_ns(m, n, k, x->dtype);
     plan->flops = 2 * (double)m * (double)n * (double)k;
 }
@@ -145,6 +147,7 @@ static void linear_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
     const hki_matrix transposed = {weight->data, k, n, weight->strides[1], weight->strides[0]};
     const size_t gathered_bytes = (size_t)tiles.rows * (size_t)k * item;
     hki_matrix all = {x->data, m, k, 0, x->strides[x->ndim - 1]};
+    const bool converts = hki_dtype_is_half(x->dtype); /* tile by tile, which bounds the copies */
     char *gathered = NULL;
 
     if (!rows_are_regular(x, &all.row_stride) && gathered_bytes) {
@@ -152,8 +155,9 @@ static void linear_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
         if (!gathered)
             return;
     }
-    for (int64_t index = begin; index < end; index++) {
-        hki_matrix_tile tile = hki_matrix_tile_at(&tiles, m, n, index);
+    for (int64_t index = begin; index < end;) {
+        hki_matrix_tile tile =
+            hki_matrix_tiles_join(&tiles, m, n, &index, gathered || converts ? index + 1 : end);
         hki_matrix left = {gathered, tile.rows, k, k, 1};
         char *y = (char *)call->out[0].data + (tile.row * n + tile.column) * out_item;
         if (gathered)

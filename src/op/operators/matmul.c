@@ -1,4 +1,6 @@
 /* Matrix product, as NumPy's: batches broadcast, vectors are rows on the left and columns on the right. */
+#include "base/integer.h"
+#include "op/call/plan.h"
 #include "op/kernels/reduce/reduce_kernel.h"
 #include "op/operators/complex.h"
 #include "op/operators/copy.h"
@@ -145,6 +147,7 @@ static void matmul_plan(const hki_call *call, hki_plan *plan)
                   b->strides);
     hki_matrix_tiles tiles = hki_matrix_tiles_of(geometry.m, geometry.n, geometry.k, a->dtype);
     plan->extent = geometry.batch_count * tiles.row_count * tiles.column_count;
+    plan->max_pieces = hki_plan_pieces_for(call);
     plan->work_ns = (double)geometry.batch_count *
                     hki_matrix_work_ns(geometry.m, geometry.n, geometry.k, a->dtype);
     plan->flops = 2 * (double)geometry.batch_count * (double)geometry.m * (double)geometry.n *
@@ -196,12 +199,16 @@ static void matmul_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
     const hki_matrix_tiles tiles = hki_matrix_tiles_of(m, n, k, a->dtype);
     const int64_t tile_count = tiles.row_count * tiles.column_count;
     const bool by_samples = sums_samples(&geometry);
+    const bool converts = hki_dtype_is_half(a->dtype); /* tile by tile, which bounds the copies */
 
-    for (int64_t index = begin; index < end; index++) {
-        int64_t entry = index / tile_count;
+    for (int64_t index = begin; index < end;) {
+        int64_t entry = index / tile_count, at = index % tile_count;
         int64_t a_offset = batch_offset(&geometry, geometry.a_batch_strides, entry);
         int64_t b_offset = batch_offset(&geometry, geometry.b_batch_strides, entry);
-        hki_matrix_tile tile = hki_matrix_tile_at(&tiles, m, n, index % tile_count);
+        const int64_t first = at;
+        hki_matrix_tile tile = hki_matrix_tiles_join(
+            &tiles, m, n, &at, hki_min(tile_count, at + (converts ? 1 : end - index)));
+        index += at - first;
         hki_matrix left = {(const char *)a->data + a_offset * item, m, k, geometry.a_row_stride,
                            geometry.a_column_stride};
         hki_matrix right = {(const char *)b->data + b_offset * item, k, n, geometry.b_row_stride,

@@ -55,6 +55,32 @@ static void test_tiles(hk_dtype dtype)
                   random_numbers(hk_shape(8, 70), dtype));
 }
 
+/* Tiles of a piece are blocks as large as they can be, and each is in one. */
+static void test_joined_tiles(void)
+{
+    const hki_matrix_tiles tiles = hki_matrix_tiles_of(1000, 250, 2000, HK_F32);
+    const int64_t count = tiles.row_count * tiles.column_count;
+    CHECK(tiles.row_count > 2 && tiles.column_count > 1);
+    for (int64_t begin = 0; begin < count; begin++)
+        for (int64_t end = begin + 1; end <= count; end++) {
+            int64_t size = 0, joined = 0, blocks = 0;
+            for (int64_t i = begin; i < end; i++) {
+                const hki_matrix_tile tile = hki_matrix_tile_at(&tiles, 1000, 250, i);
+                size += tile.rows * tile.columns;
+            }
+            for (int64_t i = begin; i < end; blocks++) {
+                const hki_matrix_tile first = hki_matrix_tile_at(&tiles, 1000, 250, i);
+                const hki_matrix_tile tile = hki_matrix_tiles_join(&tiles, 1000, 250, &i, end);
+                CHECK(tile.row == first.row && tile.column == first.column);
+                joined += tile.rows * tile.columns;
+            }
+            CHECK(joined == size && blocks <= 3);
+        }
+    int64_t all = 0;
+    const hki_matrix_tile whole = hki_matrix_tiles_join(&tiles, 1000, 250, &all, count);
+    CHECK(all == count && whole.rows == 1000 && whole.columns == 250);
+}
+
 /* A product of a fraction of a millisecond is two tiles where a side is long, as a step of a recurrent layer is, and has the bytes
  * of its halves; else it is one. */
 static void test_halves(void)
@@ -173,6 +199,7 @@ int main(void)
         test_layouts(dtypes[i]);
         test_vectors(dtypes[i]);
     }
+    test_joined_tiles();
     test_halves();
     test_linear();
     test_refusals();

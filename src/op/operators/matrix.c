@@ -56,6 +56,24 @@ hki_matrix_tiles hki_matrix_tiles_of(int64_t m, int64_t n, int64_t k, hk_dtype d
     return tiles;
 }
 
+hki_matrix_tile hki_matrix_tiles_join(const hki_matrix_tiles *tiles, int64_t m, int64_t n,
+                                      int64_t *index, int64_t end)
+{
+    hki_matrix_tile joined = hki_matrix_tile_at(tiles, m, n, *index);
+    const int64_t left = end - *index, in_row = tiles->column_count - *index % tiles->column_count;
+    if (joined.column == 0 && left >= in_row) {
+        const int64_t rows = left / in_row;
+        joined.rows = hki_min(m - joined.row, rows * tiles->rows);
+        joined.columns = n;
+        *index += rows * in_row;
+    } else {
+        const int64_t count = hki_min(left, in_row);
+        joined.columns = hki_min(n - joined.column, count * tiles->columns);
+        *index += count;
+    }
+    return joined;
+}
+
 hki_matrix hki_matrix_block(hki_matrix x, hk_dtype dtype, int64_t row, int64_t rows, int64_t column,
                             int64_t columns)
 {

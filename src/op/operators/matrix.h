@@ -54,6 +54,10 @@ static inline hki_matrix_tile hki_matrix_tile_at(const hki_matrix_tiles *tiles, 
     return tile;
 }
 
+/* Of tiles [*index, end) the first ones that are a block together: rows of tiles, or a part of one. Sets *index behind them. */
+hki_matrix_tile hki_matrix_tiles_join(const hki_matrix_tiles *tiles, int64_t m, int64_t n,
+                                      int64_t *index, int64_t end);
+
 /* hk_op.infer of matmul; where one of both is complex their dtypes are promoted. */
 bool hki_matmul_infer(hki_call *call);
 

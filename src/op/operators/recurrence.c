@@ -3,6 +3,7 @@
  * The loops are in kernels/recurrent/, those of GPUs in cuda/cuda_recurrence.cu. */
 #include "op/operators/recurrence_reference.h"
 
+#include "op/call/plan.h"
 #include "op/call/scratch.h"
 #include "op/kernels/recurrent/recurrence.h"
 #include "op/operators/join.h"
@@ -61,20 +62,32 @@ static bool infer(hki_call *call)
     return true;
 }
 
+/* NULL: no gradient of x is wanted. */
+static const hki_shape_view *x_weight_of(const hki_call *call)
+{
+    return call->input_count > BACK_X_WEIGHT ? call->inputs[BACK_X_WEIGHT] : NULL;
+}
+
 static bool back_infer(hki_call *call)
 {
     const hki_recurrence_kind kind = hki_recurrence_kind_of(call->options);
     const hki_shape_view *kept = call->inputs[BACK_KEPT], *weight = call->inputs[BACK_WEIGHT];
+    const hki_shape_view *x_weight = x_weight_of(call);
     if (kept->shape.ndim != 3 || weight->shape.ndim != 2 ||
         (unsigned)kind >= HKI_RECURRENCE_KINDS ||
-        kept->shape.dims[2] != hki_recurrence_parts_of[kind].kept * weight->shape.dims[1])
+        kept->shape.dims[2] != hki_recurrence_parts_of[kind].kept * weight->shape.dims[1] ||
+        (x_weight && (x_weight->shape.ndim != 2 || x_weight->dtype != weight->dtype ||
+                      x_weight->shape.dims[0] != weight->shape.dims[0])))
         return hki_call_refuse(call, HK_INVALID_ARGUMENT, "the weights do not fit what was kept");
     const int64_t n = kept->shape.dims[0], steps = kept->shape.dims[1],
                   sums = weight->shape.dims[0], units = weight->shape.dims[1];
-    give(call, DX, hk_shape(n, steps, sums));
-    give(call, DSUMS, hk_shape(n, steps, kind == HKI_RECURRENCE_GRU ? sums : 0));
+    give(call, DSUMS, hk_shape(n, steps, sums));
+    if (kind == HKI_RECURRENCE_GRU)
+        give(call, DOTHER, hk_shape(n, steps, sums));
+    else
+        give(call, DOTHER, hk_shape(n, kind == HKI_RECURRENCE_LSTM ? units : 0));
     give(call, DH0, hk_shape(n, units));
-    give(call, DC0, hk_shape(n, kind == HKI_RECURRENCE_LSTM ? units : 0));
+    give(call, DX, hk_shape(n, steps, x_weight ? x_weight->shape.dims[1] : 0));
     return true;
 }
 
@@ -90,9 +103,10 @@ static void plan(const hki_call *call, hki_plan *plan)
     const hk_dims *weight = &call->inputs[is_back ? BACK_WEIGHT : WEIGHT]->shape;
     const hk_dims *rows = &call->out_shape[0];
     const int64_t steps = rows->dims[0] * rows->dims[1], units = weight->dims[1];
-    const int64_t read = units + (is_back ? 0 : call->inputs[X]->shape.dims[2]);
+    const int64_t read = units + (is_back ? call->out_shape[DX] : call->inputs[X]->shape).dims[2];
     const hk_dtype dtype = call->out_dtype[0];
     plan->grain = ROWS_OF_PIECE;
+    plan->max_pieces = hki_plan_pieces_for(call);
     plan->work_ns = 100 + (double)(steps * units) * (dtype == HK_F32 ? 6 : 60) +
                     hki_matrix_work_ns(steps, weight->dims[0], read, dtype);
     plan->flops = (double)(steps * weight->dims[0]) * 2 * (double)read +
@@ -146,7 +160,10 @@ static void forward_kernel(const hki_kernel_call *call, int64_t piece, int64_t b
 
 static void back_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
-    const hki_recurrence of = recurrence_of(call, &call->in[BACK_WEIGHT]);
+    hki_recurrence of = recurrence_of(call, &call->in[BACK_WEIGHT]);
+    of.inputs = call->out[DX].dims[2];
+    const bool has_sums = of.kind == HKI_RECURRENCE_GRU;
+    void *other = elements_of(call->out, BACK_OUTPUTS, DOTHER);
     const size_t bytes = hki_recurrence_scratch_bytes(&of, true, end - begin);
     void *scratch = hki_scratch_allocate(call, piece, bytes);
     if (!scratch)
@@ -159,10 +176,12 @@ static void back_kernel(const hki_kernel_call *call, int64_t piece, int64_t begi
         .dh = elements_of(call->in, call->input_count, BACK_H),
         .dc = elements_of(call->in, call->input_count, BACK_H + C),
         .dkept = elements_of(call->in, call->input_count, BACK_H + KEPT),
-        .dx = call->out[DX].data,
-        .dsums = elements_of(call->out, BACK_OUTPUTS, DSUMS),
+        .x_weight = elements_of(call->in, call->input_count, BACK_X_WEIGHT),
+        .dx_sums = call->out[DSUMS].data,
+        .dsums = has_sums ? other : NULL,
         .dh0 = call->out[DH0].data,
-        .dc0 = elements_of(call->out, BACK_OUTPUTS, DC0),
+        .dc0 = has_sums ? NULL : other,
+        .dx = elements_of(call->out, BACK_OUTPUTS, DX),
     };
     hki_recurrence_run_backward(&backward, begin, end, scratch);
     hki_scratch_release(call, scratch, bytes);
@@ -227,6 +246,32 @@ static void step_back_recorded(const hki_grad_call *call, int64_t step, hk_array
     }
 }
 
+/* Rows of all steps one after another. */
+static hk_array *as_matrix(hk_array *x)
+{
+    if (x->failed)
+        return x;
+    const hk_dims rows = {.ndim = 2,
+                          .dims = {x->shape.dims[0] * x->shape.dims[1], x->shape.dims[2]}};
+    return hki_op_call1(&hki_op_reshape, x, &(const hki_reshape_options){.shape = rows});
+}
+
+/* The product a b, as the gradient of an input. */
+static hk_array *product(const hki_grad_call *call, int index, hk_array *a, hk_array *b,
+                         const hk_dims *shape)
+{
+    return hki_product_gradient(a, b, shape, call->input_dtype[index],
+                                index == X ? NULL : call->places[index]);
+}
+
+static hk_array *gradient_of_x(const hki_grad_call *call, hk_array *sums)
+{
+    const hk_dims *x = &call->input_shape[X];
+    const hk_dims rows = {.ndim = 2, .dims = {x->dims[0] * x->dims[1], x->dims[2]}};
+    hk_array *dx = product(call, X, as_matrix(sums), call->inputs[X_WEIGHT], &rows);
+    return hki_op_call1(&hki_op_reshape, dx, &(const hki_reshape_options){.shape = *x});
+}
+
 /* The same as the kernel. */
 static void recorded(const hki_grad_call *call, hk_array **results)
 {
@@ -252,11 +297,12 @@ static void recorded(const hki_grad_call *call, hk_array **results)
             dh = add(dh, of_step[2]);
         dc = options->kind == HKI_RECURRENCE_LSTM ? of_step[2] : NULL;
     }
-    results[DX] = hki_concat(lists, (int)steps, 1);
-    results[DSUMS] =
-        options->kind == HKI_RECURRENCE_GRU ? hki_concat(lists + steps, (int)steps, 1) : NULL;
+    results[DSUMS] = hki_concat(lists, (int)steps, 1);
+    results[DOTHER] =
+        options->kind == HKI_RECURRENCE_GRU ? hki_concat(lists + steps, (int)steps, 1) : dc;
     results[DH0] = dh;
-    results[DC0] = dc;
+    if (call->wanted[X])
+        results[DX] = gradient_of_x(call, results[DSUMS]);
     free(lists);
 }
 
@@ -272,19 +318,10 @@ static void by_kernel(const hki_grad_call *call, hk_array **results)
         call->dys[H],
         has_c ? call->dys[C] : NULL,
         kind == HKI_RECURRENCE_TANH ? NULL : call->dys[KEPT],
+        call->wanted[X] ? call->inputs[X_WEIGHT] : NULL,
     };
     hki_op_call_all(&hki_op_recurrence_backward, inputs, BACK_INPUTS, call->options,
                     (hk_device){NULL}, results, BACK_OUTPUTS);
-}
-
-/* Rows of all steps one after another. */
-static hk_array *as_matrix(hk_array *x)
-{
-    if (x->failed)
-        return x;
-    const hk_dims rows = {.ndim = 2,
-                          .dims = {x->shape.dims[0] * x->shape.dims[1], x->shape.dims[2]}};
-    return hki_op_call1(&hki_op_reshape, x, &(const hki_reshape_options){.shape = rows});
 }
 
 /* h before each step: those after all steps but one, and the first. */
@@ -298,22 +335,6 @@ static hk_array *states_before(const hki_grad_call *call)
     hk_array *others = (hk_slice)(call->outputs[H], 1, is_reversed, steps - !is_reversed);
     hk_array *const all[] = {is_reversed ? others : first, is_reversed ? first : others};
     return hki_concat(all, 2, 1);
-}
-
-/* The product a b, as the gradient of an input. */
-static hk_array *product(const hki_grad_call *call, int index, hk_array *a, hk_array *b,
-                         const hk_dims *shape)
-{
-    return hki_product_gradient(a, b, shape, call->input_dtype[index],
-                                index == X ? NULL : call->places[index]);
-}
-
-static hk_array *gradient_of_x(const hki_grad_call *call, hk_array *sums)
-{
-    const hk_dims *x = &call->input_shape[X];
-    const hk_dims rows = {.ndim = 2, .dims = {x->dims[0] * x->dims[1], x->dims[2]}};
-    hk_array *dx = product(call, X, as_matrix(sums), call->inputs[X_WEIGHT], &rows);
-    return hki_op_call1(&hki_op_reshape, dx, &(const hki_reshape_options){.shape = *x});
 }
 
 static hk_array *gradient_of_bias(hk_array *sums)
@@ -330,9 +351,9 @@ static void grad(hki_grad_call *call)
     else
         by_kernel(call, results);
     const bool has_sums = hki_recurrence_kind_of(call->options) == HKI_RECURRENCE_GRU;
-    hk_array *of_x = as_matrix(results[DX]), *of_h = has_sums ? as_matrix(results[DSUMS]) : of_x;
-    if (call->wanted[X])
-        call->dx[X] = gradient_of_x(call, results[DX]);
+    hk_array *of_x = as_matrix(results[DSUMS]),
+             *of_h = has_sums ? as_matrix(results[DOTHER]) : of_x;
+    call->dx[X] = call->wanted[X] ? results[DX] : NULL;
     if (call->wanted[X_WEIGHT])
         call->dx[X_WEIGHT] = product(call, X_WEIGHT, (hk_transpose)(of_x),
                                      as_matrix(call->inputs[X]), &shapes[X_WEIGHT]);
@@ -345,7 +366,7 @@ static void grad(hki_grad_call *call)
         call->dx[X_BIAS] =
             call->wanted[BIAS] && !has_sums ? call->dx[BIAS] : gradient_of_bias(of_x);
     call->dx[H0] = call->wanted[H0] ? results[DH0] : NULL;
-    call->dx[C0] = call->wanted[C0] ? results[DC0] : NULL;
+    call->dx[C0] = call->wanted[C0] ? results[DOTHER] : NULL;
 }
 
 /* ---- conformance ----------------------------------------------------------------------------------------------------- */
@@ -381,15 +402,21 @@ static const hki_sample samples[] = {
     HKI_SHAPE(n, t, (kept) * (f)), HKI_SHAPE((sums) * (f), f), HKI_SHAPE(n, t, f), HKI_SHAPE(n, f)
 
 static const hki_sample back_samples[] = {
-    {.inputs = {BACKWARD(3, 4, 5, 1, 1), HKI_SHAPE(3, 4, 5), HKI_SHAPE_NONE, HKI_SHAPE_NONE},
+    {.inputs = {BACKWARD(3, 4, 5, 1, 1), HKI_SHAPE(3, 4, 5), HKI_SHAPE_NONE, HKI_SHAPE_NONE,
+                HKI_SHAPE(5, 6)},
      GIVEN(.kind = HKI_RECURRENCE_TANH)},
-    {.inputs = {BACKWARD(2, 3, 4, 3, 4), HKI_SHAPE_NONE, HKI_SHAPE_NONE, HKI_SHAPE(2, 3, 16)},
+    {.inputs = {BACKWARD(2, 3, 4, 3, 4), HKI_SHAPE_NONE, HKI_SHAPE_NONE, HKI_SHAPE(2, 3, 16),
+                HKI_SHAPE_NONE},
+     GIVEN(.kind = HKI_RECURRENCE_GRU, .is_reversed = true)},
+    {.inputs = {BACKWARD(9, 3, 4, 3, 4), HKI_SHAPE_NONE, HKI_SHAPE_NONE, HKI_SHAPE(9, 3, 16),
+                HKI_SHAPE(12, 7)},
      GIVEN(.kind = HKI_RECURRENCE_GRU, .is_reversed = true)},
     {.inputs = {BACKWARD(3, 4, 5, 4, 5), HKI_SHAPE(3, 4, 5), HKI_SHAPE(3, 4, 5),
-                HKI_SHAPE(3, 4, 25)},
+                HKI_SHAPE(3, 4, 25), HKI_SHAPE(20, 3)},
      GIVEN(.kind = HKI_RECURRENCE_LSTM)},
     {.kind = HKI_SAMPLE_STRIDED,
-     .inputs = {BACKWARD(4, 3, 7, 4, 5), HKI_SHAPE_NONE, HKI_SHAPE(4, 3, 7), HKI_SHAPE_NONE},
+     .inputs = {BACKWARD(4, 3, 7, 4, 5), HKI_SHAPE_NONE, HKI_SHAPE(4, 3, 7), HKI_SHAPE_NONE,
+                HKI_SHAPE_NONE},
      GIVEN(.kind = HKI_RECURRENCE_LSTM, .is_reversed = true)},
 };
 
@@ -433,12 +460,11 @@ const hk_op hki_op_recurrence = {
 const hk_op hki_op_recurrence_backward = {
     HKI_OP_NAMED(recurrence_backward),
     HKI_OP_SAMPLES(back_samples),
-    .signature = "kept, weight, past?, first?, dh?, dc?, dkept?",
-    .doc = "Gradients of recurrence: of the sums of x, of the sums of the state where they are "
-           "others, of h "
-           "and c.",
+    .signature = "kept, weight, past?, first?, dh?, dc?, dkept?, x_weight?",
+    .doc = "Gradients of recurrence: of the sums of x; of the sums of the state of a GRU, and of c "
+           "of an LSTM; of h; and of x, where x_weight is given.",
     .output_count = BACK_OUTPUTS,
-    .outputs = "dx, dsums, dh, dc",
+    .outputs = "dsums, dother, dh, dx",
     .infer = back_infer,
     .kernel = {[HKI_CPU] = back_kernel},
     .no_grad_why = "what is recorded is composed of other operators",

@@ -106,7 +106,7 @@ static void back_reference_unit(const geometry *g, const double *const *in, doub
                                 double *rest)
 {
     const int64_t f = g->f, at = row * g->steps + (g->is_reversed ? g->steps - 1 - step : step);
-    double y[5], dkept[5], *dx = &out[DX][at * g->sums * f + j];
+    double y[5], dkept[5], *dx = &out[DSUMS][at * g->sums * f + j];
     for (int64_t k = 0; k < g->kept; k++) {
         y[k] = in[BACK_KEPT][(at * g->kept + k) * f + j];
         dkept[k] = or_zero(in[BACK_H + KEPT], (at * g->kept + k) * f + j);
@@ -120,7 +120,7 @@ static void back_reference_unit(const geometry *g, const double *const *in, doub
             dx[k * f] = (of[k] + dkept[k]) * (k == 2 ? 1 - y[k] * y[k] : y[k] * (1 - y[k]));
         *rest = dcell * y[1];
     } else if (g->kind == HKI_RECURRENCE_GRU) {
-        double *ds = &out[DSUMS][at * g->sums * f + j];
+        double *ds = &out[DOTHER][at * g->sums * f + j];
         const double dn = (dh * (1 - y[1]) + dkept[2]) * (1 - y[2] * y[2]);
         dx[0] = ds[0] = (dn * y[3] + dkept[0]) * y[0] * (1 - y[0]);
         dx[f] = ds[f] = (dh * (past - y[2]) + dkept[1]) * y[1] * (1 - y[1]);
@@ -133,7 +133,7 @@ static void back_reference_unit(const geometry *g, const double *const *in, doub
     }
 }
 
-/* The last step first: out[DH0] and out[DC0] hold the gradients of the state that is come to. */
+/* The last step first: out[DH0] and an LSTM's out[DOTHER] hold the gradients of the state that is come to. */
 void hki_recurrence_back_reference(const hki_call *call, const double *const *in,
                                    double *const *out)
 {
@@ -142,15 +142,15 @@ void hki_recurrence_back_reference(const hki_call *call, const double *const *in
     for (int64_t i = 0; i < g.rows * g.f; i++) {
         out[DH0][i] = 0;
         if (has_c)
-            out[DC0][i] = 0;
+            out[DOTHER][i] = 0;
     }
     for (int64_t row = 0; row < g.rows; row++)
         for (int64_t step = g.steps - 1; step >= 0; step--) {
             const int64_t at = row * g.steps + (g.is_reversed ? g.steps - 1 - step : step);
-            const double *ds = out[has_sums ? DSUMS : DX] + at * g.sums * g.f;
+            const double *ds = out[has_sums ? DOTHER : DSUMS] + at * g.sums * g.f;
             double *dh = out[DH0] + row * g.f, rest;
             for (int64_t j = 0; j < g.f; j++) {
-                double *dc = has_c ? &out[DC0][row * g.f + j] : NULL;
+                double *dc = has_c ? &out[DOTHER][row * g.f + j] : NULL;
                 back_reference_unit(&g, in, out, row, step, j,
                                     dh[j] + or_zero(in[BACK_H], at * g.f + j),
                                     dc ? *dc + or_zero(in[BACK_H + C], at * g.f + j) : 0, &rest);
@@ -161,5 +161,13 @@ void hki_recurrence_back_reference(const hki_call *call, const double *const *in
             for (int64_t i = 0; i < g.sums * g.f; i++)
                 for (int64_t j = 0; j < g.f; j++)
                     dh[j] += ds[i] * in[BACK_WEIGHT][i * g.f + j];
+        }
+    const int64_t inputs = call->out_shape[DX].dims[2];
+    for (int64_t at = 0; at < g.rows * g.steps; at++)
+        for (int64_t j = 0; j < inputs; j++) {
+            double *dx = &out[DX][at * inputs + j];
+            *dx = 0;
+            for (int64_t i = 0; i < g.sums * g.f; i++)
+                *dx += out[DSUMS][at * g.sums * g.f + i] * in[BACK_X_WEIGHT][i * inputs + j];
         }
 }

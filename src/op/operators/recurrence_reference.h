@@ -4,11 +4,20 @@
 
 #include "op/operators/recurrence.h"
 
-/* Inputs and outputs of recurrence; those of its gradient, which has dc and dkept behind BACK_H, as the outputs go. */
+/* Inputs and outputs of recurrence; those of its gradient, which has dc and dkept behind BACK_H, as the outputs go. DOTHER: of the
+ * sums of h of a GRU, and of c of an LSTM. */
 enum { X, X_WEIGHT, X_BIAS, WEIGHT, BIAS, H0, C0, INPUTS };
 enum { H, C, KEPT, OUTPUTS };
-enum { BACK_KEPT, BACK_WEIGHT, BACK_PAST, BACK_FIRST, BACK_H, BACK_INPUTS = BACK_H + OUTPUTS };
-enum { DX, DSUMS, DH0, DC0, BACK_OUTPUTS };
+enum {
+    BACK_KEPT,
+    BACK_WEIGHT,
+    BACK_PAST,
+    BACK_FIRST,
+    BACK_H,
+    BACK_X_WEIGHT = BACK_H + OUTPUTS,
+    BACK_INPUTS
+};
+enum { DSUMS, DOTHER, DH0, DX, BACK_OUTPUTS };
 
 static inline hki_recurrence_kind hki_recurrence_kind_of(const void *options)
 {

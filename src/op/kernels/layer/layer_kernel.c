@@ -46,6 +46,11 @@ size_t hki_layer_scratch_bytes(const hki_layer *layer, bool f64, int64_t samples
     return spread_row_bytes(layer, f64) * (size_t)samples;
 }
 
+int64_t hki_layer_copied_row(const hki_layer *layer, bool f64)
+{
+    return (int64_t)(spread_row_bytes(layer, f64) / item_bytes(f64));
+}
+
 void hki_layer_pack(const hki_layer *layer, bool f64, const void *weight, bool transposed,
                     void *packed)
 {

@@ -21,6 +21,9 @@ typedef struct hki_layer {
 size_t hki_layer_packed_bytes(const hki_layer *layer, bool f64);
 size_t hki_layer_scratch_bytes(const hki_layer *layer, bool f64, int64_t samples);
 
+/* Elements from sample to sample in the workspace, where a run leaves a copy of x for other layers; 0: it reads x in place. */
+int64_t hki_layer_copied_row(const hki_layer *layer, bool f64);
+
 /* weight (outputs, inputs), C order, contiguous; transposed: (inputs, outputs), for the gradient of x. */
 void hki_layer_pack(const hki_layer *layer, bool f64, const void *weight, bool transposed,
                     void *packed);

@@ -9,7 +9,7 @@
 #include "op/kernels/layer/layer_kernel.h"
 #include "op/kernels/layer/product_kernel.h"
 
-enum { HKI_LAYER_PANEL_VECTORS = 2 };
+enum { HKI_LAYER_PANEL_VECTORS = 2, HKI_PRODUCT_PAIRS = 127, HKI_PRODUCT_WAITS = 128 };
 
 typedef struct hki_layer_call {
     const hki_layer *layer;
@@ -24,12 +24,14 @@ typedef struct hki_product_call {
     const hki_product *product;
     /* Rows, columns and terms of the sums done at a time; elements between rows of the copy of a, where there is one. */
     int64_t rows, columns, depth, a_row;
-    const uint8_t
-        *pairs;  /* by run: what the tree joins after it; NULL: sums are in the order of k */
+    /* By run: HKI_PRODUCT_PAIRS, how many sums the tree joins after it, and HKI_PRODUCT_WAITS, where what it gives is joined
+       after the next copy alone. NULL: sums are in the order of k. */
+    const uint8_t *pairs;
     void *a, *b; /* room for copies; `a` NULL where it is read in place */
+    void *stack; /* room for the sums of a tile */
     void *
-        stack; /* room for sums that wait, and elements from tile to tile; 0: one after the other */
-    int64_t stack_step;
+        waiting; /* the same for those that wait, of each tile of a block, waiting_step elements apart; 0: none do */
+    int64_t waiting_step;
 } hki_product_call;
 
 typedef struct hki_layer_kernels {

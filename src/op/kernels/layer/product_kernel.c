@@ -34,8 +34,22 @@ static int64_t item_bytes(const hki_product *product)
 /* Rows that begin at such distances share a few places of the first cache. */
 static bool copies_a(const hki_product *product)
 {
-    return product->trans_a || (product->m > 1 && product->n > FEW_COLUMNS &&
-                                product->lda * item_bytes(product) % BAD_DISTANCE == 0);
+    return product->trans_a || product->by_samples ||
+           (product->m > 1 && product->n > FEW_COLUMNS &&
+            product->lda * item_bytes(product) % BAD_DISTANCE == 0);
+}
+
+/* How many sums of a tile wait at once, at most, between copies of so many samples. */
+static int64_t waiting_most(int64_t samples, int64_t depth)
+{
+    const int64_t runs = hki_sum_runs(samples);
+    int64_t most = 0, live = 0;
+    for (int64_t run = 0; run < runs; run++) {
+        live += 1 - hki_sum_pairs(runs, run);
+        if ((run + 1) % (depth / HKI_SUM_RUN) == 0)
+            most = hki_max(most, live);
+    }
+    return most;
 }
 
 /* The sizes. A copy of a is tiles of [k][row of the tile], of a transposed one, else rows an odd number of lines apart. */
@@ -54,13 +68,13 @@ static hki_product_call cut(const hki_product *product)
     call.a_row = hki_round_up(depth, HKI_CACHE_LINE / item);
     call.a_row += call.a_row * item % (2 * HKI_CACHE_LINE) ? 0 : HKI_CACHE_LINE / item;
     if (product->by_samples && call.depth < product->k)
-        call.stack_step = kernels->rows * panel * hki_sum_live(hki_sum_runs(product->k));
+        call.waiting_step = kernels->rows * panel * waiting_most(product->k, call.depth);
     return call;
 }
 
 /* Of the copies, the pairs and the sums at work. */
 typedef struct places {
-    size_t a, b, pairs, stack;
+    size_t a, b, pairs, stack, waiting;
 } places;
 
 static places places_of(const hki_product_call *call)
@@ -70,9 +84,8 @@ static places places_of(const hki_product_call *call)
     const size_t item = (size_t)item_bytes(product), line = HKI_CACHE_LINE;
     const int64_t runs = product->by_samples ? hki_sum_runs(product->k) : 0;
     const int64_t panel = HKI_LAYER_PANEL_VECTORS * kernels->lanes;
-    const int64_t tiles = call->stack_step ? hki_divide_up(call->rows, kernels->rows) *
-                                                 hki_divide_up(call->columns, panel)
-                                           : 1;
+    const int64_t tiles =
+        hki_divide_up(call->rows, kernels->rows) * hki_divide_up(call->columns, panel);
     places at = {0};
     if (copies_a(product))
         at.a = hki_round_up_bytes((size_t)(call->rows * call->a_row) * item + line, line);
@@ -82,7 +95,8 @@ static places places_of(const hki_product_call *call)
                                   (product->windows ? line : 0),
                               line);
     at.pairs = hki_round_up_bytes((size_t)runs, line);
-    at.stack = runs ? (size_t)(tiles * kernels->rows * panel * hki_sum_live(runs)) * item : 0;
+    at.stack = runs ? (size_t)(kernels->rows * panel * hki_sum_live(runs)) * item : 0;
+    at.waiting = (size_t)(tiles * call->waiting_step) * item;
     return at;
 }
 
@@ -90,7 +104,25 @@ size_t hki_product_scratch_bytes(const hki_product *product)
 {
     const hki_product_call call = cut(product);
     const places bytes = places_of(&call);
-    return bytes.a + bytes.b + bytes.pairs + bytes.stack + HKI_CACHE_LINE;
+    return bytes.a + bytes.b + bytes.pairs + bytes.stack + bytes.waiting + HKI_CACHE_LINE;
+}
+
+/* What joins after each run, and what waits for the next copy. */
+static void note_pairs(const hki_product_call *call, uint8_t *pairs)
+{
+    const int64_t runs = hki_sum_runs(call->product->k), copied = call->depth / HKI_SUM_RUN;
+    int64_t given_by[HKI_SUM_DEPTH], live = 0, begun = 0; /* begun: with the copy */
+    for (int64_t run = 0; run < runs; run++) {
+        const int count = hki_sum_pairs(runs, run);
+        pairs[run] = (uint8_t)count;
+        live -= count;
+        given_by[live++] = run;
+        if (!call->waiting_step || (run + 1) % copied != 0 || run + 1 == runs)
+            continue;
+        for (int64_t i = live; i > 0 && given_by[i - 1] >= begun; i--)
+            pairs[given_by[i - 1]] |= HKI_PRODUCT_WAITS;
+        begun = run + 1;
+    }
 }
 
 static void clear(const hki_product *product)
@@ -114,11 +146,10 @@ void hki_product_run(const hki_product *product, void *scratch)
     call.a = bytes.a ? at : NULL;
     call.b = at + bytes.a;
     call.stack = at + bytes.a + bytes.b + bytes.pairs;
+    call.waiting = (char *)call.stack + bytes.stack;
     if (product->by_samples) {
-        const int64_t runs = hki_sum_runs(product->k);
         uint8_t *pairs = (uint8_t *)at + bytes.a + bytes.b;
-        for (int64_t run = 0; run < runs; run++)
-            pairs[run] = (uint8_t)hki_sum_pairs(runs, run);
+        note_pairs(&call, pairs);
         call.pairs = pairs;
     }
     kernels_get(product)->product(&call);

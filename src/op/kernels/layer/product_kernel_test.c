@@ -288,6 +288,8 @@ static int run(void)
     }
     check_way(8 | 2, 5, 300, 2100, 0);
     check_way(8 | 2, 130, 17, 640, 0);
+    check_way(8 | 2, 200, 40, 1100, 0); /* several blocks of rows, whose sums wait */
+    check_way(8, 40, 70, 900, 3);
     check_empty();
     return check_result();
 }

@@ -1,71 +1,76 @@
 /* Products of product_kernel.h, on the tiles of layer_tiles.inc.c, which includes it. */
 
-/* A tile whose sums go by the tree: `live` of them, each the size of the tile, wait at `stack` from runs before. */
+/* A tile whose sums go by the tree. Its rows of x lie as gather_a puts them. */
 typedef struct LANES_FN(tree_tile) {
-    LANES_FN(layer_tile) plain;
-    const uint8_t *pairs; /* of the first run */
-    T *stack;
-    int64_t live;
-    bool ends; /* with the last run: the one sum that is left is the result */
+    const T *x, *panel;
+    const uint8_t *pairs; /* of the first run; see hki_product_call */
+    T *stack;             /* sums of this call, each of the tile's size */
+    T *waiting;           /* those that wait for the next one, or from the last */
+    int64_t inputs, live; /* live: sums that wait */
+    bool ends;            /* with the last run: the one sum that is left is the result */
+    int64_t outputs, y_row;
+    T *y;
 } LANES_FN(tree_tile);
 
-/* The sums of one run; x and panel go on to the next. */
+/* The sums of one run. */
 LANES_INLINE void LANES_FN(tree_tile_run)(V sum[LAYER_ROWS][HKI_LAYER_PANEL_VECTORS],
                                           const int rows, const int vectors, const int64_t count,
-                                          const T **x_at, int64_t x_row, int64_t x_step,
-                                          const T **panel_at)
+                                          const T *x, const T *panel)
 {
-    const T *x = *x_at, *panel = *panel_at;
     UNROLL for (int r = 0; r < rows; r++)
     {
         UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = (V){0};
     }
-    for (int64_t i = 0; i < count; i++, x += x_step, panel += vectors * L) {
+    for (int64_t i = 0; i < count; i++, x += rows, panel += vectors * L) {
         V weight[HKI_LAYER_PANEL_VECTORS];
         UNROLL for (int v = 0; v < vectors; v++) weight[v] = *(const V *)(panel + v * L);
         UNROLL for (int r = 0; r < rows; r++)
         {
-            const V broadcast = x[r * x_row] - (V){0};
+            const V broadcast = x[r] - (V){0};
             UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = sum[r][v] + broadcast * weight[v];
         }
     }
-    *x_at = x;
-    *panel_at = panel;
 }
 
-/* A left half at the bottom of the tree is one run or two: where it is one, the next run is the other half. */
-LANES_INLINE void LANES_FN(tree_tile_body)(const LANES_FN(tree_tile) * tree, const int rows,
+/* Sums that the call itself joins stay on a stack of its own, which all tiles share, and which the first cache keeps. */
+LANES_INLINE void LANES_FN(tree_tile_body)(const LANES_FN(tree_tile) * t, const int rows,
                                            const int vectors)
 {
-    const LANES_FN(layer_tile) *t = &tree->plain;
+    const int64_t size = rows * vectors * L;
     const T *x = t->x, *panel = t->panel;
-    const uint8_t *pairs = tree->pairs;
-    T *top = tree->stack + tree->live * rows * vectors * L; /* behind the sums that wait */
+    const uint8_t *pairs = t->pairs;
+    int64_t depth = t->live,
+            waiting = t->live; /* so many, and those of them that are not on the stack */
     V sum[LAYER_ROWS][HKI_LAYER_PANEL_VECTORS];
     for (int64_t left = t->inputs; left > 0; left -= HKI_SUM_RUN, pairs++) {
         if (left >= HKI_SUM_RUN)
-            LANES_FN(tree_tile_run)
-        (sum, rows, vectors, HKI_SUM_RUN, &x, t->x_row, t->x_step, &panel);
-        else LANES_FN(tree_tile_run)(sum, rows, vectors, left, &x, t->x_row, t->x_step, &panel);
-        for (int pair = *pairs; pair > 0; pair--) {
-            top -= rows * vectors * L;
+            LANES_FN(tree_tile_run)(sum, rows, vectors, HKI_SUM_RUN, x, panel);
+        else
+            LANES_FN(tree_tile_run)(sum, rows, vectors, left, x, panel);
+        x += HKI_SUM_RUN * rows;
+        panel += HKI_SUM_RUN * vectors * L;
+        for (int pair = *pairs & HKI_PRODUCT_PAIRS; pair > 0; pair--) {
+            depth--;
+            const T *other = (depth < waiting ? t->waiting : t->stack) + depth * size;
+            waiting = hki_min(waiting, depth);
             UNROLL for (int r = 0; r < rows; r++)
             {
                 UNROLL for (int v = 0; v < vectors; v++) sum[r][v] =
-                    *(const V *)(top + (r * vectors + v) * L) + sum[r][v];
+                    *(const V *)(other + (r * vectors + v) * L) + sum[r][v];
             }
         }
+        T *top = (*pairs & HKI_PRODUCT_WAITS ? t->waiting : t->stack) + depth * size;
+        depth++;
         UNROLL for (int r = 0; r < rows; r++)
         {
             UNROLL for (int v = 0; v < vectors; v++) * (V *)(top + (r * vectors + v) * L) =
                 sum[r][v];
         }
-        top += rows * vectors * L;
     }
-    for (int r = 0; tree->ends && r < rows; r++)
+    for (int r = 0; t->ends && r < rows; r++)
         for (int v = 0; v < vectors; v++)
             LANES_FN(store_part)
-    (t->y + r * t->y_row + v * L, *(const V *)(tree->stack + (r * vectors + v) * L),
+    (t->y + r * t->y_row + v * L, *(const V *)(t->stack + (r * vectors + v) * L),
      t->outputs - v * L);
 }
 
@@ -242,6 +247,12 @@ static int64_t LANES_FN(tile_begin)(int64_t rows, int64_t tiles, int64_t t)
     return t * (rows / tiles) + hki_min(t, rows % tiles);
 }
 
+static inline void LANES_FN(ask_for)(const T *from, int64_t count)
+{
+    for (int64_t i = 0; i < count; i += 64 / (int64_t)sizeof(T))
+        __builtin_prefetch(from + i);
+}
+
 /* The same of a transposed one, all tiles at once, since their rows lie side by side: each becomes [k][row]. */
 LANES_TARGET static void LANES_FN(product_gather_a)(const hki_product_call *call, int64_t i0,
                                                     int64_t i1, int64_t k0, int64_t k1, T *to)
@@ -249,14 +260,32 @@ LANES_TARGET static void LANES_FN(product_gather_a)(const hki_product_call *call
     const hki_product *p = call->product;
     const T *from = (const T *)p->a + k0 * p->lda + i0;
     const int64_t rows = i1 - i0, tiles = hki_divide_up(rows, LAYER_ROWS), depth = k1 - k0;
+    enum { AHEAD = 8 }; /* rows lie in pages of their own: nothing but this fetches them early */
     for (int64_t k = 0; k < depth; k++, from += p->lda) {
         /* what a vector has too much, the next ones of the tile overwrite: a row each at least */
         const bool whole = k + L <= depth && p->lda >= L;
+        if (k + AHEAD < p->k - k0)
+            LANES_FN(ask_for)(from + AHEAD * p->lda, rows);
         for (int64_t t = 0, begin = 0, end; t < tiles; t++, begin = end) {
             end = LANES_FN(tile_begin)(rows, tiles, t + 1);
             LANES_FN(copy_row)
             (from + begin, end - begin, whole, to + begin * depth + k * (end - begin));
         }
+    }
+}
+
+/* The same of one that is not. */
+static void LANES_FN(product_turn_a)(const hki_product_call *call, int64_t i0, int64_t i1,
+                                     int64_t k0, int64_t k1, T *to)
+{
+    const hki_product *p = call->product;
+    const T *from = (const T *)p->a + i0 * p->lda + k0;
+    const int64_t rows = i1 - i0, tiles = hki_divide_up(rows, LAYER_ROWS);
+    for (int64_t t = 0, begin = 0, end; t < tiles; t++, begin = end) {
+        end = LANES_FN(tile_begin)(rows, tiles, t + 1);
+        for (int64_t r = begin; r < end; r++, from += p->lda)
+            for (int64_t k = 0; k < k1 - k0; k++)
+                to[begin * (k1 - k0) + k * (end - begin) + r - begin] = from[k];
     }
 }
 
@@ -266,30 +295,56 @@ typedef struct LANES_FN(product_block) {
     int64_t live; /* sums that wait, of each tile */
 } LANES_FN(product_block);
 
-/* Rows in tiles that differ by a row at most, panel after panel; copies of a are made on the way. */
-static void LANES_FN(product_sweep)(const hki_product_call *call, const LANES_FN(product_block) * b)
+/* Rows in tiles that differ by a row at most, panel after panel. */
+static void LANES_FN(tree_sweep)(const hki_product_call *call, const LANES_FN(product_block) * b)
 {
     const hki_product *p = call->product;
     const int64_t depth = b->k1 - b->k0, rows = b->i1 - b->i0;
     const int64_t tiles = hki_divide_up(rows, LAYER_ROWS);
     LANES_FN(tree_tile)
-    tree = {.pairs = call->pairs ? call->pairs + b->k0 / HKI_SUM_RUN : NULL,
+    tile = {.panel = call->b,
+            .pairs = call->pairs + b->k0 / HKI_SUM_RUN,
+            .waiting = call->waiting,
             .stack = call->stack,
+            .inputs = depth,
             .live = b->live,
             .ends = b->k1 == p->k,
-            .plain = {.x_row = p->trans_a ? 1
-                               : call->a  ? call->a_row
-                                          : p->lda,
-                      .y_row = p->ldc,
-                      .panel = call->b,
-                      .inputs = depth,
-                      .continues = b->k0 > 0 || p->adds}};
-    LANES_FN(layer_tile) *tile = &tree.plain;
+            .y_row = p->ldc};
+    (p->trans_a ? LANES_FN(product_gather_a) : LANES_FN(product_turn_a))(call, b->i0, b->i1, b->k0,
+                                                                         b->k1, call->a);
+    for (int64_t j = b->j0, vectors; j < b->j1; j += vectors * L) {
+        vectors = LANES_FN(panel_vectors)(b->j1, j);
+        tile.outputs = hki_min(b->j1 - j, vectors * L);
+        for (int64_t t = 0, i = b->i0, end; t < tiles; t++, i = end) {
+            end = b->i0 + LANES_FN(tile_begin)(rows, tiles, t + 1);
+            tile.x = (const T *)call->a + (i - b->i0) * depth;
+            tile.y = (T *)p->c + i * p->ldc + j;
+            LANES_FN(tree_tile_table)[end - i][vectors - 1](&tile);
+            tile.waiting += call->waiting_step;
+        }
+        tile.panel += vectors * L * depth;
+    }
+}
+
+/* The same of sums in the order of k; copies of a that is not transposed are made on the way. */
+static void LANES_FN(product_sweep)(const hki_product_call *call, const LANES_FN(product_block) * b)
+{
+    const hki_product *p = call->product;
+    const int64_t depth = b->k1 - b->k0, rows = b->i1 - b->i0;
+    const int64_t tiles = hki_divide_up(rows, LAYER_ROWS);
+    LANES_FN(layer_tile)
+    tile = {.x_row = p->trans_a ? 1
+                     : call->a  ? call->a_row
+                                : p->lda,
+            .y_row = p->ldc,
+            .panel = call->b,
+            .inputs = depth,
+            .continues = b->k0 > 0 || p->adds};
     if (p->trans_a)
         LANES_FN(product_gather_a)(call, b->i0, b->i1, b->k0, b->k1, call->a);
     for (int64_t j = b->j0, vectors; j < b->j1; j += vectors * L) {
         vectors = LANES_FN(panel_vectors)(b->j1, j);
-        tile->outputs = hki_min(b->j1 - j, vectors * L);
+        tile.outputs = hki_min(b->j1 - j, vectors * L);
         for (int64_t t = 0, i = b->i0, end; t < tiles; t++, i = end) {
             end = b->i0 + LANES_FN(tile_begin)(rows, tiles, t + 1);
             T *copy = call->a;
@@ -297,17 +352,13 @@ static void LANES_FN(product_sweep)(const hki_product_call *call, const LANES_FN
                 copy += (i - b->i0) * (p->trans_a ? depth : call->a_row);
             if (copy && !p->trans_a && j == b->j0)
                 LANES_FN(product_copy_a)(call, i, end, b->k0, b->k1, copy);
-            tile->x = copy ? copy : (const T *)p->a + i * p->lda + b->k0;
-            tile->x_step = p->trans_a ? end - i : 1;
-            tile->starts = p->starts ? (const T *)p->starts + i : NULL;
-            tile->y = (T *)p->c + i * p->ldc + j;
-            if (call->pairs)
-                LANES_FN(tree_tile_table)[end - i][vectors - 1](&tree);
-            else
-                LANES_FN(layer_tile_table)[end - i][vectors - 1](tile);
-            tree.stack += call->stack_step;
+            tile.x = copy ? copy : (const T *)p->a + i * p->lda + b->k0;
+            tile.x_step = p->trans_a ? end - i : 1;
+            tile.starts = p->starts ? (const T *)p->starts + i : NULL;
+            tile.y = (T *)p->c + i * p->ldc + j;
+            LANES_FN(layer_tile_table)[end - i][vectors - 1](&tile);
         }
-        tile->panel += vectors * L * depth;
+        tile.panel += vectors * L * depth;
     }
 }
 
@@ -315,7 +366,7 @@ static void LANES_FN(product)(const hki_product_call *call)
 {
     const hki_product *p = call->product;
     /* sums that wait are a block's: then all of its k comes first */
-    const int64_t outer = call->stack_step ? call->rows : p->m;
+    const int64_t outer = call->waiting_step ? call->rows : p->m;
     LANES_FN(product_block) b = {0};
     for (b.j0 = 0; b.j0 < p->n; b.j0 = b.j1) {
         b.j1 = hki_min(b.j0 + call->columns, p->n);
@@ -326,10 +377,10 @@ static void LANES_FN(product)(const hki_product_call *call)
                 LANES_FN(product_pack_b)(p, b.j0, b.j1, b.k0, b.k1, call->b);
                 for (b.i0 = first; b.i0 < hki_min(first + outer, p->m); b.i0 = b.i1) {
                     b.i1 = hki_min(b.i0 + call->rows, p->m);
-                    LANES_FN(product_sweep)(call, &b);
+                    (call->pairs ? LANES_FN(tree_sweep) : LANES_FN(product_sweep))(call, &b);
                 }
                 for (int64_t k = b.k0; call->pairs && k < b.k1; k += HKI_SUM_RUN)
-                    b.live += 1 - call->pairs[k / HKI_SUM_RUN];
+                    b.live += 1 - (call->pairs[k / HKI_SUM_RUN] & HKI_PRODUCT_PAIRS);
             }
         }
     }

@@ -27,11 +27,11 @@ static int64_t row_of(const hki_recurrence *of, bool is_backward)
     return of->steps * of->units * (is_backward ? hki_recurrence_parts_of[of->kind].sums : 1);
 }
 
-static hki_layer layer_of_x(const hki_recurrence *of, int64_t x_row)
+static hki_layer layer_of_x(const hki_recurrence *of, bool is_backward, int64_t x_row)
 {
-    return (hki_layer){.inputs = of->inputs,
-                       .outputs = hki_recurrence_parts_of[of->kind].sums * of->units,
-                       .x_row = x_row};
+    const int64_t sums = hki_recurrence_parts_of[of->kind].sums * of->units;
+    return is_backward ? (hki_layer){.inputs = sums, .outputs = of->inputs, .x_row = x_row}
+                       : (hki_layer){.inputs = of->inputs, .outputs = sums, .x_row = x_row};
 }
 
 /* A few rows would read the weights of x anew for each step: sums of all steps are made first. */
@@ -41,7 +41,7 @@ static bool is_x_first(int64_t rows)
     return rows < FEW_ROWS;
 }
 
-/* Of the packed weights, of what layers copy, of the sums of x, and of results of a step: sums, or a GRU's second part of the state's
+/* Of the packed weights, of what layers copy, of the sums of x or a step of its gradient, and of results of a step: sums, or a GRU's second part of the state's
  * gradient. */
 typedef struct places {
     size_t packed, packed_x, spread, x_sums, results;
@@ -63,10 +63,11 @@ static places places_of(const hki_recurrence *of, bool is_backward, int64_t rows
     places bytes = {.packed = hki_layer_packed_bytes(&layer, of->f64),
                     .spread = spread_bytes(of, layer, rows),
                     .results = hki_round_up_bytes((size_t)results * item, line)};
-    if (is_backward)
+    if (of->inputs == 0)
         return bytes;
-    const hki_layer of_x = layer_of_x(of, of->steps * of->inputs);
-    const int64_t at_once = is_x_first(rows) ? rows * of->steps : rows;
+    const hki_layer of_x =
+        layer_of_x(of, is_backward, is_backward ? row_of(of, is_backward) : of->steps * of->inputs);
+    const int64_t at_once = !is_backward && is_x_first(rows) ? rows * of->steps : rows;
     bytes.packed_x = hki_layer_packed_bytes(&of_x, of->f64);
     bytes.spread = (size_t)hki_max((int64_t)bytes.spread, (int64_t)spread_bytes(of, of_x, at_once));
     bytes.x_sums = hki_round_up_bytes((size_t)(at_once * of_x.outputs) * item, line);

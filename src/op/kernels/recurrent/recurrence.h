@@ -27,7 +27,7 @@ typedef struct hki_recurrence {
     hki_recurrence_kind kind;
     bool f64, is_reversed; /* is_reversed: steps go from the last to the first */
     int64_t steps, units;
-    int64_t inputs;     /* not of gradients: a row of x in a step */
+    int64_t inputs;     /* a row of x in a step; of gradients 0 where that of x is not wanted */
     const void *weight; /* of the state: (sums units, units) */
 } hki_recurrence;
 
@@ -42,9 +42,10 @@ typedef struct hki_recurrence_forward {
 /* past and first: c and c0 of LSTM, h and h0 of GRU. What is NULL of the gradients of h, c and kept is left out. */
 typedef struct hki_recurrence_backward {
     hki_recurrence of;
-    const void *kept, *past, *first, *dh, *dc, *dkept;
-    void *dx, *dsums; /* of the sums of x and of h; dsums: of GRU, else they are the same */
-    void *dh0, *dc0;  /* dc0: of LSTM */
+    const void *kept, *past, *first, *dh, *dc, *dkept, *x_weight;
+    void *dx_sums, *dsums; /* of the sums of x and of h; dsums: of GRU, else they are the same */
+    void *dh0, *dc0;       /* dc0: of LSTM */
+    void *dx;              /* NULL, or by x_weight (sums units, inputs) */
 } hki_recurrence_backward;
 
 /* Workspace for so many rows: 64-byte aligned, as it has to be. */

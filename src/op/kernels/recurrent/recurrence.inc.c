@@ -62,7 +62,7 @@ static void FN(cell_back)(const hki_recurrence_backward *call, const span *at, c
             call->dkept ? FN(part)(call->dkept, at, units, parts.kept, k) : FN(hki_cell_none);
     }
     for (int64_t k = 0; k < parts.sums; k++) {
-        dx[k] = FN(place_of)(call->dx, at, units, parts.sums, k);
+        dx[k] = FN(place_of)(call->dx_sums, at, units, parts.sums, k);
         dsums[k] = call->dsums ? FN(place_of)(call->dsums, at, units, parts.sums, k) : NULL;
     }
     memcpy(dy, dh, (size_t)at->count * sizeof(T));
@@ -85,7 +85,7 @@ static void FN(cell_back)(const hki_recurrence_backward *call, const span *at, c
 static void FN(sums_of_x)(const hki_recurrence_forward *call, int64_t first, int64_t samples,
                           int64_t x_row, const void *packed, T *sums, void *spread)
 {
-    const hki_layer layer = layer_of_x(&call->of, x_row);
+    const hki_layer layer = layer_of_x(&call->of, false, x_row);
     const T *x = (const T *)call->x + first * layer.inputs;
     hki_layer_run(&layer, sizeof(T) == sizeof(double), x, samples, packed, call->x_bias, sums,
                   spread);
@@ -99,7 +99,7 @@ static void FN(run)(const hki_recurrence_forward *call, int64_t begin, int64_t e
     char *packed_x = scratch + bytes.packed, *spread = packed_x + bytes.packed_x;
     T *x_sums = (T *)(void *)(spread + bytes.spread);
     T *sums = (T *)(void *)(spread + bytes.spread + bytes.x_sums);
-    const hki_layer of_x = layer_of_x(of, 0);
+    const hki_layer of_x = layer_of_x(of, false, 0);
     hki_layer layer = layer_of(of, false, 0);
     hki_layer_pack(&layer, f64, of->weight, false, scratch);
     hki_layer_pack(&of_x, f64, call->x_weight, false, packed_x);
@@ -125,6 +125,28 @@ static void FN(run)(const hki_recurrence_forward *call, int64_t begin, int64_t e
     }
 }
 
+/* The gradient of x in a step. Its sums are still where the layer of the state copied them, unless a GRU's are others. */
+static void FN(back_to_x)(const hki_recurrence_backward *call, int64_t begin, int64_t end,
+                          int64_t step, char *scratch)
+{
+    const hki_recurrence *of = &call->of;
+    const places bytes = places_of(of, true, end - begin);
+    const bool f64 = sizeof(T) == sizeof(double);
+    hki_layer layer = layer_of_x(of, true, row_of(of, true));
+    char *packed = scratch + bytes.packed, *spread = packed + bytes.packed_x;
+    T *of_step = (T *)(void *)(spread + bytes.spread);
+    const T *sums = (const T *)call->dx_sums + place(of, begin, step) * layer.inputs;
+    const int64_t copied = hki_layer_copied_row(&layer, f64);
+    if (copied && !call->dsums) {
+        sums = (const T *)(void *)spread;
+        layer.x_row = copied;
+    }
+    hki_layer_run(&layer, f64, sums, end - begin, packed, NULL, of_step, spread);
+    for (int64_t row = begin; row < end; row++, of_step += of->inputs)
+        memcpy((T *)call->dx + place(of, row, step) * of->inputs, of_step,
+               (size_t)of->inputs * sizeof(T));
+}
+
 static void FN(run_backward)(const hki_recurrence_backward *call, int64_t begin, int64_t end,
                              char *scratch)
 {
@@ -132,10 +154,14 @@ static void FN(run_backward)(const hki_recurrence_backward *call, int64_t begin,
     const places bytes = places_of(of, true, end - begin);
     const int64_t rows = end - begin, units = of->units;
     const hki_layer layer = layer_of(of, true, row_of(of, true));
-    char *spread = scratch + bytes.packed;
-    T *dstate = (T *)(void *)(spread + bytes.spread);
+    char *packed_x = scratch + bytes.packed, *spread = packed_x + bytes.packed_x;
+    T *dstate = (T *)(void *)(spread + bytes.spread + bytes.x_sums);
     T *dh = (T *)call->dh0 + begin * units, *dc = call->dc0 ? (T *)call->dc0 + begin * units : NULL;
     hki_layer_pack(&layer, sizeof(T) == sizeof(double), of->weight, true, scratch);
+    if (call->dx) {
+        const hki_layer of_x = layer_of_x(of, true, 0);
+        hki_layer_pack(&of_x, sizeof(T) == sizeof(double), call->x_weight, true, packed_x);
+    }
     memset(dh, 0, (size_t)(rows * units) * sizeof(T));
     if (dc)
         memset(dc, 0, (size_t)(rows * units) * sizeof(T));
@@ -146,11 +172,13 @@ static void FN(run_backward)(const hki_recurrence_backward *call, int64_t begin,
                 const int64_t i = row * units + first;
                 FN(cell_back)(call, &at, dh + i, dc ? dc + i : NULL, dstate + i);
             }
-        const T *dsums = call->dsums ? call->dsums : call->dx;
+        const T *dsums = call->dsums ? call->dsums : call->dx_sums;
         hki_layer_run(&layer, sizeof(T) == sizeof(double),
                       dsums + place(of, begin, step) * layer.inputs, rows, scratch, NULL, dh,
                       spread);
         if (of->kind == HKI_RECURRENCE_GRU)
             hki_cell_loops_get()->FN(add)(dstate, dh, rows * units);
+        if (call->dx)
+            FN(back_to_x)(call, begin, end, step, scratch);
     }
 }
