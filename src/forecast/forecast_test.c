@@ -147,8 +147,12 @@ static void check_options(void)
     static const char faster[] =
         "{\"hocket_topology\": 1, \"device\": {\"speed\": 2}, \"levels\": ["
         "{\"children\": 2, \"bytes_per_second\": 1e12}]}";
+    static const char crowded[] =
+        "{\"hocket_topology\": 1, \"device\": {\"cores\": 1}, \"levels\": ["
+        "{\"children\": 2, \"bytes_per_second\": 1e15, \"cores\": 1.6}]}";
     hk_trace *recording = make_recording(2, 2);
-    hk_topology *of_ring = parse(ring), *of_joined = parse(joined), *of_faster = parse(faster);
+    hk_topology *of_ring = parse(ring), *of_joined = parse(joined), *of_faster = parse(faster),
+                *of_crowded = parse(crowded);
     const hk_forecast_options two = {.devices = 2};
     hk_forecast_summary summary = summarize(recording, of_joined, &two);
     CHECK_EQ_I64(summary.step_ns, 6000 + 8000 + 200);
@@ -161,6 +165,10 @@ static void check_options(void)
                         &(hk_forecast_options){
                             .devices = 2, .slow = &slow, .slow_factors = &factor, .slow_count = 1});
     CHECK_EQ_I64(summary.step_ns, 2 * 4000 + 2 * 5000 + 2 * 100);
+    /* Two devices that compute on 1.6 cores: a quarter longer. */
+    summary = summarize(recording, of_crowded, &two);
+    CHECK_EQ_I64(summary.step_ns, 6200 + 6200 / 4);
+    CHECK_EQ_I64(summary.alone_step_ns, 6200);
     /* Strong scaling halves all but updates. */
     summary = summarize(recording, of_ring, &(hk_forecast_options){.devices = 2, .strong = true});
     CHECK_EQ_I64(summary.step_ns, 2000 + 2 * 5000 + 100);
@@ -168,6 +176,7 @@ static void check_options(void)
     hk_topology_release(of_ring);
     hk_topology_release(of_joined);
     hk_topology_release(of_faster);
+    hk_topology_release(of_crowded);
     hk_trace_release(recording);
 }
 
