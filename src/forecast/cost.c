@@ -30,6 +30,15 @@ int64_t hki_level_links(const hk_topology *topology, int level, int64_t devices)
                      topology->levels[level].children == 1);
 }
 
+double hki_core_load(const hk_topology *topology, int64_t devices)
+{
+    double most = 0;
+    for (int i = 0; i < topology->level_count; i++)
+        most = fmax(most,
+                    (double)hki_min(devices, below(topology, i + 1)) / topology->levels[i].cores);
+    return most;
+}
+
 int hki_common_level(const hk_topology *topology, int64_t a, int64_t b)
 {
     int level = 0;
@@ -45,6 +54,7 @@ int hki_common_level(const hk_topology *topology, int64_t a, int64_t b)
  * direction, bytes that it adds up. */
 typedef struct level_work {
     double messages, link_bytes, added_bytes;
+    double sent; /* messages in all; as many are received */
 } level_work;
 
 static level_work work_of(hki_collective_kind kind, double p, double m)
@@ -52,14 +62,14 @@ static level_work work_of(hki_collective_kind kind, double p, double m)
     const double steps = ceil(log2(p)), share = (p - 1) / p * m;
     switch (kind) {
     case HKI_COLLECTIVE_DIRECT: /* all to all, then all gather: everything is under way at once */
-        return (level_work){2, 2 * share, share};
+        return (level_work){2, 2 * share, share, 2 * (p - 1)};
     case HKI_COLLECTIVE_TREE: /* binomial: to the root and back */
-        return (level_work){2 * steps, 2 * steps * m, steps * m};
+        return (level_work){2 * steps, 2 * steps * m, steps * m, 2 * steps};
     case HKI_COLLECTIVE_HALVING: /* Rabenseifner's; those beyond a power of two add in first, and are told last */
-        return steps > log2(p) ? (level_work){2 * (steps - 1) + 2, 2 * share + 2 * m, share + m}
-                               : (level_work){2 * steps, 2 * share, share};
+        return steps > log2(p) ? (level_work){2 * steps, 2 * share + 2 * m, share + m, 2 * steps}
+                               : (level_work){2 * steps, 2 * share, share, 2 * steps};
     default: /* a ring */
-        return (level_work){2 * (p - 1), 2 * share, share};
+        return (level_work){2 * (p - 1), 2 * share, share, 2 * (p - 1)};
     }
 }
 
@@ -77,33 +87,42 @@ static double additions_ns(const hk_topology *topology, double bytes, double ele
                       3 * bytes / topology->memory_bytes_per_second);
 }
 
+/* What a device waits until those that it shares its core with have sent and received as much. Its own part is in what the
+ * link takes. */
+static double turns_ns(const hki_level *level, double core_load, double sent, double bytes)
+{
+    return fmax(0, core_load - 1) *
+           (sent * level->cpu_ns_per_message + bytes * level->cpu_ns_per_byte);
+}
+
 /* ---- all-reduce ------------------------------------------------------------------------------------- */
 
 typedef struct level_cost {
     double ns, link_bytes, busy_ns;
 } level_cost;
 
-/* share: of the bytes, what each device adds up here. */
+/* share: of the bytes, what each device sends and adds up here. */
 static level_cost cost_of_level(const hk_topology *topology, const hki_level *level,
                                 hki_collective_kind kind, double p, double bytes, double share,
-                                double element_bytes)
+                                double element_bytes, double core_load)
 {
     const level_work work = work_of(kind, p, bytes);
     const double busy_ns = wire_ns(level, work.link_bytes, p);
     return (level_cost){work.messages * level->latency_ns + busy_ns +
+                            turns_ns(level, core_load, work.sent, work.link_bytes * share) +
                             additions_ns(topology, work.added_bytes * share, element_bytes),
                         work.link_bytes, busy_ns};
 }
 
 static level_cost best_of_level(const hk_topology *topology, const hki_level *level, double p,
-                                double bytes, double share, double element_bytes)
+                                double bytes, double share, double element_bytes, double core_load)
 {
     static const hki_collective_kind kinds[] = {HKI_COLLECTIVE_RING, HKI_COLLECTIVE_TREE,
                                                 HKI_COLLECTIVE_HALVING};
     level_cost best = {0};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const level_cost its =
-            cost_of_level(topology, level, kinds[i], p, bytes, share, element_bytes);
+            cost_of_level(topology, level, kinds[i], p, bytes, share, element_bytes, core_load);
         best = i == 0 || its.ns < best.ns ? its : best;
     }
     return best;
@@ -113,6 +132,7 @@ static level_cost best_of_level(const hk_topology *topology, const hki_level *le
 static void add_levels(const hk_topology *topology, int64_t devices, double bytes,
                        double element_bytes, hki_collective_cost *cost)
 {
+    const double core_load = hki_core_load(topology, devices);
     double share = 1; /* of one device: what the levels below have left to it */
     for (int i = 0; i < topology->level_count; i++) {
         const hki_level *level = &topology->levels[i];
@@ -121,8 +141,9 @@ static void add_levels(const hk_topology *topology, int64_t devices, double byte
             continue;
         const level_cost its =
             level->collective == HKI_COLLECTIVE_BEST
-                ? best_of_level(topology, level, p, bytes, share, element_bytes)
-                : cost_of_level(topology, level, level->collective, p, bytes, share, element_bytes);
+                ? best_of_level(topology, level, p, bytes, share, element_bytes, core_load)
+                : cost_of_level(topology, level, level->collective, p, bytes, share, element_bytes,
+                                core_load);
         cost->link_bytes[i] = its.link_bytes;
         cost->busy_ns[i] = its.busy_ns;
         cost->ns += its.ns;
@@ -136,7 +157,8 @@ static void add_flat(const hk_topology *topology, int64_t devices, double bytes,
 {
     const double n = (double)devices;
     const level_work work = work_of(topology->collective, n, bytes);
-    double latency_ns = 0, slowest_ns = 0;
+    const double core_load = hki_core_load(topology, devices);
+    double latency_ns = 0, slowest_ns = 0, most_turns_ns = 0;
     for (int i = 0; i < topology->level_count; i++) {
         const hki_level *level = &topology->levels[i];
         const double p = (double)hki_level_children(topology, i, devices);
@@ -149,8 +171,9 @@ static void add_flat(const hk_topology *topology, int64_t devices, double bytes,
         cost->busy_ns[i] = wire_ns(level, cost->link_bytes[i], p);
         latency_ns = fmax(latency_ns, level->latency_ns);
         slowest_ns = fmax(slowest_ns, cost->busy_ns[i]);
+        most_turns_ns = fmax(most_turns_ns, turns_ns(level, core_load, work.sent, work.link_bytes));
     }
-    cost->ns += work.messages * latency_ns + slowest_ns +
+    cost->ns += work.messages * latency_ns + slowest_ns + most_turns_ns +
                 additions_ns(topology, work.added_bytes, element_bytes);
 }
 
@@ -171,7 +194,8 @@ hki_collective_cost hki_all_reduce_cost(const hk_topology *topology, int64_t dev
 hki_collective_cost hki_exchange_cost(const hk_topology *topology, int64_t devices, double bytes)
 {
     hki_collective_cost cost = {0};
-    double latency_ns = 0, slowest_ns = 0;
+    const double core_load = hki_core_load(topology, devices);
+    double latency_ns = 0, slowest_ns = 0, most_turns_ns = 0;
     for (int i = 0; i < topology->level_count; i++) {
         const hki_level *level = &topology->levels[i];
         const double p = (double)hki_level_children(topology, i, devices);
@@ -181,8 +205,9 @@ hki_collective_cost hki_exchange_cost(const hk_topology *topology, int64_t devic
         cost.busy_ns[i] = wire_ns(level, bytes, p);
         latency_ns = fmax(latency_ns, level->latency_ns);
         slowest_ns = fmax(slowest_ns, cost.busy_ns[i]);
+        most_turns_ns = fmax(most_turns_ns, turns_ns(level, core_load, 1, bytes));
     }
-    cost.ns = latency_ns + slowest_ns;
+    cost.ns = latency_ns + slowest_ns + most_turns_ns;
     return cost;
 }
 

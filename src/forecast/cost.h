@@ -21,6 +21,8 @@ hki_collective_cost hki_exchange_cost(const hk_topology *topology, int64_t devic
 /* Children of the largest switch of the level; and links in use, none where no switch has two children. */
 int64_t hki_level_children(const hk_topology *topology, int level, int64_t devices);
 int64_t hki_level_links(const hk_topology *topology, int level, int64_t devices);
+/* Devices of the fullest machine to each of its cores; 0 where cores do not count. */
+double hki_core_load(const hk_topology *topology, int64_t devices);
 /* The lowest level whose switch has both devices below it; a != b. */
 int hki_common_level(const hk_topology *topology, int64_t a, int64_t b);
 

@@ -147,8 +147,12 @@ static void check_options(void)
     static const char faster[] =
         "{\"hocket_topology\": 1, \"device\": {\"speed\": 2}, \"levels\": ["
         "{\"children\": 2, \"bytes_per_second\": 1e12}]}";
+    static const char crowded[] =
+        "{\"hocket_topology\": 1, \"device\": {\"cores\": 1}, \"levels\": ["
+        "{\"children\": 2, \"bytes_per_second\": 1e15, \"cores\": 1.6}]}";
     hk_trace *recording = make_recording(2, 2);
-    hk_topology *of_ring = parse(ring), *of_joined = parse(joined), *of_faster = parse(faster);
+    hk_topology *of_ring = parse(ring), *of_joined = parse(joined), *of_faster = parse(faster),
+                *of_crowded = parse(crowded);
     const hk_forecast_options two = {.devices = 2};
     hk_forecast_summary summary = summarize(recording, of_joined, &two);
     CHECK_EQ_I64(summary.step_ns, 6000 + 8000 + 200);
@@ -161,6 +165,10 @@ static void check_options(void)
                         &(hk_forecast_options){
                             .devices = 2, .slow = &slow, .slow_factors = &factor, .slow_count = 1});
     CHECK_EQ_I64(summary.step_ns, 2 * 4000 + 2 * 5000 + 2 * 100);
+    /* Two devices that compute on 1.6 cores: a quarter longer. */
+    summary = summarize(recording, of_crowded, &two);
+    CHECK_EQ_I64(summary.step_ns, 6200 + 6200 / 4);
+    CHECK_EQ_I64(summary.alone_step_ns, 6200);
     /* Strong scaling halves all but updates. */
     summary = summarize(recording, of_ring, &(hk_forecast_options){.devices = 2, .strong = true});
     CHECK_EQ_I64(summary.step_ns, 2000 + 2 * 5000 + 100);
@@ -168,6 +176,67 @@ static void check_options(void)
     hk_topology_release(of_ring);
     hk_topology_release(of_joined);
     hk_topology_release(of_faster);
+    hk_topology_release(of_crowded);
+    hk_trace_release(recording);
+}
+
+/* ---- ranks ------------------------------------------------------------------------------------------------- */
+
+/* A part of a sum over ranks. */
+static int add_part(hki_timeline *timeline, int queue, const char *shapes, int64_t bytes, int after,
+                    int also)
+{
+    const int index = add(timeline, "group_all_reduce", queue, 10, after, also);
+    timeline->calls[index].shapes = text(timeline, shapes);
+    timeline->calls[index].bytes = bytes;
+    timeline->calls[index].is_collective = true;
+    return index;
+}
+
+/* An exchange, a sum, an exchange. */
+static int add_bucket(hki_timeline *timeline, int after, const char *scattered, const char *summed,
+                      const char *gathered, int64_t bytes)
+{
+    const int first = add_part(timeline, 2, scattered, bytes, after, -1);
+    const int sum = add_part(timeline, 3, summed, bytes / 2, first, -1);
+    return add_part(timeline, 2, gathered, bytes, sum, -1);
+}
+
+/* One rank's recording: an array goes in two buckets, of 600 and 400 elements, which are one sum of all. */
+static void check_buckets(void)
+{
+    hki_timeline *timeline = hki_timeline_create();
+    timeline->title = text(timeline, "two buckets");
+    timeline->calls = calloc(16, sizeof *timeline->calls);
+    timeline->dependencies = calloc(32, sizeof *timeline->dependencies);
+    timeline->queues = calloc(4, sizeof *timeline->queues);
+    timeline->queues[0] =
+        (hki_trace_queue_info){text(timeline, "gpu:0"), text(timeline, "compute"), false, false};
+    timeline->queues[1] =
+        (hki_trace_queue_info){text(timeline, "gpu:0"), text(timeline, "copy out"), false, true};
+    timeline->queues[2] =
+        (hki_trace_queue_info){text(timeline, "cpu:0"), text(timeline, "ranks"), false, false};
+    timeline->queues[3] =
+        (hki_trace_queue_info){text(timeline, "cpu:0"), text(timeline, "compute"), false, false};
+    timeline->queue_count = 4;
+    const int backward = add(timeline, "matmul_backward", 0, 1000, -1, -1);
+    const int out = add_part(timeline, 1, "float32(1000,) -> float32(1000,)", 8000, backward, -1);
+    const int first = add_bucket(timeline, out, "-> float32(600,), float32(300,)",
+                                 "float32(300,), float32(300,) -> float32(300,)",
+                                 "float32(300,) -> float32(600,)", 3600);
+    const int second = add_bucket(timeline, out, "-> float32(400,), float32(200,)",
+                                  "float32(200,), float32(200,) -> float32(200,)",
+                                  "float32(200,) -> float32(400,)", 2400);
+    const int in = add_part(timeline, 1, "float32(1000,) -> float32(1000,)", 8000, first, second);
+    add(timeline, "sgd_update", 0, 100, in, -1);
+    hk_trace *recording = hki_trace_object_create(timeline);
+    hk_topology *topology = parse(ring);
+    const hk_forecast_summary two =
+        summarize(recording, topology, &(hk_forecast_options){.devices = 2});
+    CHECK_EQ_I64(two.sum_count, 1);
+    CHECK_EQ_I64(two.sum_bytes, 4000);
+    CHECK_EQ_I64(two.step_ns, 1000 + 2 * 500 + 4000 + 100);
+    hk_topology_release(topology);
     hk_trace_release(recording);
 }
 
@@ -330,6 +399,7 @@ int main(void)
 {
     check_by_hand();
     check_options();
+    check_buckets();
     check_alike();
     check_jitter();
     check_many();

@@ -117,6 +117,7 @@ int64_t hki_replay_duration(const hki_replay_plan *plan, int process, int index)
         ns = fmin(ns, plan->topology->launch_ns) +
              fmax(0, ns - plan->topology->launch_ns) * plan->share;
     ns *= plan->factors[process * scenario->device_count + node->device] / plan->topology->speed;
+    ns *= fmax(1, plan->topology->cores * hki_core_load(plan->topology, plan->devices));
     if (plan->jitter > 0)
         ns *= jitter_of(
             plan, plan->processes[process].number * scenario->device_count + node->device, index);

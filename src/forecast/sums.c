@@ -12,6 +12,7 @@ typedef struct finder {
     int *parent;      /* by call: of its set, in a run of collective calls */
     int *next, *last; /* the next call of the same set, -1: none; and, by the set, its last one */
     int *sum_of_call; /* the result */
+    bool *is_inner;   /* by call: see mark_inner */
     int *external, external_count; /* what the set that is looked at waits for, ascending */
     int *previous, previous_count; /* the same of the set before */
     int owner, previous_owner;     /* queue that adds up, of the set and of the one before */
@@ -60,22 +61,41 @@ static double written_bytes(const hki_call_event *call, double *element_bytes)
     return bytes > 0 ? bytes : 0;
 }
 
-/* Of a sum over ranks: what its last exchange writes, in the host's memory. On CPUs that is the array of each device. */
-static double exchanged_bytes(const finder *self, int first, double *element_bytes)
+static bool is_copy(const finder *self, int call)
+{
+    const hki_timeline *timeline = self->scenario->timeline;
+    return timeline->queues[timeline->calls[call].queue].is_copy;
+}
+
+/* Calls of the set that others of it, but for copies, wait for. */
+static void mark_inner(finder *self, int first)
+{
+    const hki_timeline *timeline = self->scenario->timeline;
+    for (int i = first; i >= 0; i = self->next[i])
+        for (int j = 0; j < timeline->calls[i].dependency_count && !is_copy(self, i); j++)
+            self->is_inner[timeline->dependencies[timeline->calls[i].first_dependency + j]] = true;
+}
+
+/* Of a sum over ranks: what the last exchange of each bucket writes, in the host's memory. On CPUs that is the array of each
+ * device. Buckets that share an array are one set. */
+static double exchanged_bytes(finder *self, int first, double *element_bytes)
 {
     const hki_scenario *scenario = self->scenario;
     const hki_timeline *timeline = scenario->timeline;
-    int last = first;
-    for (int i = first; i >= 0; i = self->next[i])
-        if (!timeline->queues[timeline->calls[i].queue].is_copy)
-            last = i;
-    const double bytes = written_bytes(&timeline->calls[last], element_bytes);
-    const int queue = timeline->calls[last].queue;
-    return scenario->queues[queue].device_index < 0 ? bytes : bytes / scenario->device_count;
+    double bytes = 0;
+    mark_inner(self, first);
+    for (int i = first; i >= 0; i = self->next[i]) {
+        if (is_copy(self, i) || self->is_inner[i])
+            continue;
+        const double its = written_bytes(&timeline->calls[i], element_bytes);
+        const bool is_host = scenario->queues[timeline->calls[i].queue].device_index < 0;
+        bytes += is_host ? its : its / scenario->device_count;
+    }
+    return bytes;
 }
 
 /* Those of the whole set, whose first call is `first`. */
-static double set_bytes(const finder *self, int first, double *element_bytes)
+static double set_bytes(finder *self, int first, double *element_bytes)
 {
     const hki_timeline *timeline = self->scenario->timeline;
     const char *operation = timeline->calls[first].operation;
@@ -214,9 +234,11 @@ bool hki_scenario_find_sums(hki_scenario *self, int *sum_of_call)
     made.parent = calloc(calls, sizeof *made.parent);
     made.next = calloc(calls, sizeof *made.next);
     made.last = calloc(calls, sizeof *made.last);
+    made.is_inner = calloc(calls, sizeof *made.is_inner);
     made.external = calloc(dependencies, sizeof *made.external);
     made.previous = calloc(dependencies, sizeof *made.previous);
-    const bool is_good = made.parent && made.next && made.last && made.external && made.previous;
+    const bool is_good =
+        made.parent && made.next && made.last && made.is_inner && made.external && made.previous;
     for (int i = 0; is_good && i < timeline->call_count; i++)
         sum_of_call[i] = made.last[i] = -1;
     for (int first = 0, end; is_good && first < timeline->call_count; first = end) {
@@ -231,6 +253,7 @@ bool hki_scenario_find_sums(hki_scenario *self, int *sum_of_call)
     free(made.parent);
     free(made.next);
     free(made.last);
+    free(made.is_inner);
     free(made.external);
     free(made.previous);
     return is_good;

@@ -155,16 +155,19 @@ static bool get_collective(reader *self, const json_t *object, bool is_level,
 
 /* ---- levels ----------------------------------------------------------------------------------------- */
 
-#define MOST_RATE 1e18
-#define MOST_NS   1e12
+#define MOST_RATE  1e18
+#define MOST_NS    1e12
+#define MOST_CORES 1e6
 
 static bool read_level(reader *self, const json_t *object, hki_level *level)
 {
-    static const char *const keys[] = {"name",       "children",   "bytes_per_second",
-                                       "latency_ns", "collective", "switch_bytes_per_second"};
+    static const char *const keys[] = {"name",       "children",        "bytes_per_second",
+                                       "latency_ns", "collective",      "switch_bytes_per_second",
+                                       "cores",      "cpu_ns_per_byte", "cpu_ns_per_message"};
     level->latency_ns = 0;
     level->collective = HKI_COLLECTIVE_BEST;
-    level->switch_bytes_per_second = INFINITY;
+    level->switch_bytes_per_second = level->cores = INFINITY;
+    level->cpu_ns_per_byte = level->cpu_ns_per_message = 0;
     if (!json_is_object(object))
         return fail_value(self, "levels", object, "a list of objects");
     return check_keys(self, object, keys, sizeof keys / sizeof *keys) &&
@@ -175,6 +178,11 @@ static bool read_level(reader *self, const json_t *object, hki_level *level)
            get_number(self, object, "latency_ns", false, 0, MOST_NS, &level->latency_ns) &&
            get_number(self, object, "switch_bytes_per_second", false, 1, MOST_RATE,
                       &level->switch_bytes_per_second) &&
+           get_number(self, object, "cores", false, 0.01, MOST_CORES, &level->cores) &&
+           get_number(self, object, "cpu_ns_per_byte", false, 0, MOST_NS,
+                      &level->cpu_ns_per_byte) &&
+           get_number(self, object, "cpu_ns_per_message", false, 0, MOST_NS,
+                      &level->cpu_ns_per_message) &&
            get_collective(self, object, true, &level->collective);
 }
 
@@ -207,7 +215,8 @@ static bool read_levels(reader *self, const json_t *root, hk_topology *topology)
 
 static bool read_device(reader *self, const json_t *root, hk_topology *topology)
 {
-    static const char *const keys[] = {"speed", "launch_ns", "memory_bytes_per_second", "flops"};
+    static const char *const keys[] = {"speed", "launch_ns", "memory_bytes_per_second", "flops",
+                                       "cores"};
     const json_t *device = json_object_get(root, "device");
     if (!device)
         return true;
@@ -217,6 +226,7 @@ static bool read_device(reader *self, const json_t *root, hk_topology *topology)
     if (!check_keys(self, device, keys, sizeof keys / sizeof *keys) ||
         !get_number(self, device, "speed", false, 1e-6, 1e6, &topology->speed) ||
         !get_number(self, device, "launch_ns", false, 0, MOST_NS, &topology->launch_ns) ||
+        !get_number(self, device, "cores", false, 0, MOST_CORES, &topology->cores) ||
         !get_number(self, device, "memory_bytes_per_second", false, 1, MOST_RATE,
                     &topology->memory_bytes_per_second) ||
         !get_number(self, device, "flops", false, 1, MOST_RATE, &topology->flops))

@@ -26,6 +26,9 @@ typedef struct hki_level {
     double bytes_per_second;        /* of a link, in each direction */
     double latency_ns;              /* of a message from one child to another */
     double switch_bytes_per_second; /* all that the switch passes on; INFINITY: no limit */
+    double cores;                   /* that all devices below a switch share; INFINITY: no limit */
+    double cpu_ns_per_byte; /* of a core, for what a device sends and receives by the link */
+    double cpu_ns_per_message;
     hki_collective_kind collective; /* where the whole is hierarchical */
 } hki_level;
 
@@ -36,6 +39,7 @@ struct hk_topology {
     double bucket_bytes; /* sums that follow each other are joined up to this; 0: none is */
     double speed;        /* of a device, against a recorded one */
     double launch_ns;    /* of a call, whatever it computes */
+    double cores;        /* that a device's computing keeps busy */
     double memory_bytes_per_second, flops; /* of additions; INFINITY: they take no time */
     hki_level levels[HKI_TOPOLOGY_LEVELS];
     int level_count;

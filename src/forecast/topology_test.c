@@ -45,6 +45,9 @@ static const struct wrong {
     {WITH("", "{\"children\": 4, \"bytes_per_second\": 1, \"collective\": \"copies\"}"), "level 1: \"collective\" is \"copies\"; expected \"best\""},
     {WITH("", "{\"children\": 1048576, \"bytes_per_second\": 1}, " LEVEL), "level 2: \"children\" is 4, which makes more than 1048576 devices"},
     {WITH("", "{\"children\": 4, \"bytes_per_second\": 1, \"link\": [[[[]]]]}"), "level 1: there is no key \"link\""},
+    {WITH("", "{\"children\": 4, \"bytes_per_second\": 1, \"cores\": 0}"), "level 1: \"cores\" is 0; expected a number from 0.01 to 1e+06"},
+    {WITH("", "{\"children\": 4, \"bytes_per_second\": 1, \"cpu_ns_per_byte\": -1}"), "level 1: \"cpu_ns_per_byte\" is -1; expected a number from 0 to 1e+12"},
+    {WITH("\"device\": {\"cores\": \"all\"}, ", LEVEL), "device: \"cores\" is \"all\"; expected"},
     {WITH("", LEVEL) " more", "no JSON"},
 };
 /* clang-format on */
@@ -138,6 +141,28 @@ static void check_costs(void)
                8, 7 + 2 * 7. / 8 * 8e6 + 7. / 8 * 2e6);
 }
 
+/* Eight devices take turns at two cores: each waits for three others. */
+#define CROWDED(kind, cores)                                                                       \
+    "{\"children\": 8, \"bytes_per_second\": 1e9, \"collective\": \"" kind "\", \"cores\": " cores \
+    ", \"cpu_ns_per_byte\": 0.5, \"cpu_ns_per_message\": 1000}"
+
+static void check_turns(void)
+{
+    const double link = 2 * 7. / 8 * 8e6;
+    check_cost(WITH("", CROWDED("direct", "2")), 8, link + 3 * (14 * 1000 + .5 * link));
+    check_cost(WITH("", CROWDED("ring", "2")), 8, link + 3 * (14 * 1000 + .5 * link));
+    check_cost(WITH("", CROWDED("halving", "2")), 8, link + 3 * (6 * 1000 + .5 * link));
+    check_cost(WITH("", CROWDED("tree", "4")), 8, 6 * 8e6 + 1 * (6 * 1000 + .5 * 6 * 8e6));
+    check_cost(WITH("", CROWDED("direct", "8")), 8, link);
+    check_cost(WITH("", CROWDED("direct", "8")), 2, 8e6);
+    check_cost(WITH("\"collective\": \"direct\", ", CROWDED("best", "2")), 8,
+               link + 3 * (14 * 1000 + .5 * link));
+    /* Machines of four devices, of which each sends its quarter over the link; cores are the machine's. */
+    check_cost(WITH("", "{\"children\": 4, \"bytes_per_second\": 1e10, \"cores\": 2}, "
+                        "{\"children\": 2, \"bytes_per_second\": 1e9, \"cpu_ns_per_byte\": 0.5}"),
+               8, 1.5 * 8e5 + 8e6 + 1 * .5 * 8e6 / 4);
+}
+
 static void check_places(void)
 {
     hk_topology *topology = parse(WITH("", LEVEL "," LEVEL "," LEVEL), NULL);
@@ -157,6 +182,7 @@ int main(void)
     check_wrong();
     check_prefixes();
     check_costs();
+    check_turns();
     check_places();
     return check_result();
 }

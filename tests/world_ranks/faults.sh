@@ -22,6 +22,7 @@ says "rank 0: device lost: rank 1 has ended"
 says "rank 2: device lost: rank 1 has ended"
 HOCKET_WORLD_TIMEOUT=300 run die 20
 gone_within 5
+says "rank 1 [(w]" # whichever the launcher kills next
 WORLD_STEP=17 run fail 20
 [ "$(grep -c "rank [012]: out of range: " <<< "$text")" = 3 ] || wrong "fail: three ranks should have the record"
 HOCKET_WORLD_TIMEOUT=300 run error 20

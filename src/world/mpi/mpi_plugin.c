@@ -1,16 +1,19 @@
 /* MPI 3.1 behind hki_mpi. Compiled once by each library's mpicc, with HKI_MPI_NAME. */
 #include "world/mpi/mpi_plugin.h"
+#include "world/mpi/watcher.h"
 
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 _Static_assert(sizeof(MPI_Request) <= sizeof(hki_mpi_request), "a request fits");
 
 static MPI_Comm ours = MPI_COMM_NULL, of_sums = MPI_COMM_NULL;
-static bool is_started_here;
+static bool is_started_here, is_one_machine;
+static hki_watched *watched; /* NULL: nobody watches */
 static hki_mpi plugin;
 
 static MPI_Request get(const hki_mpi_request *request)
@@ -81,6 +84,41 @@ static void drop_names(void)
         fclose(maps);
 }
 
+/* Where all ranks are on one machine: on others, a rank that the launcher ends would look like one that was killed. Open MPI's
+ * launcher names the rank itself. */
+static void start_watcher(int rank, int size)
+{
+    MPI_Comm here = MPI_COMM_NULL;
+    hki_watched_place place = {.descriptor = -1};
+    int count = 0;
+    if (!strcmp(HKI_MPI_NAME, "openmpi") || size < 2 ||
+        MPI_Comm_split_type(ours, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &here) != MPI_SUCCESS)
+        return;
+    MPI_Comm_size(here, &count);
+    MPI_Comm_free(&here);
+    MPI_Allreduce(MPI_IN_PLACE, &count, 1, MPI_INT, MPI_MIN, ours);
+    is_one_machine = count == size;
+    if (!is_one_machine)
+        return;
+    if (rank == 0)
+        place = hki_watched_make();
+    MPI_Bcast(&place, (int)sizeof place, MPI_BYTE, 0, ours);
+    watched = hki_watched_find(&place);
+    MPI_Barrier(ours);
+    if (rank == 0)
+        hki_watched_close(&place);
+    if (watched)
+        hki_watcher_start(watched, rank);
+}
+
+/* All ranks have left, or this one ends the others: their ends are no news. */
+static void end_watcher(void)
+{
+    if (watched)
+        atomic_store(&watched->has_spoken, 1);
+    hki_watcher_end();
+}
+
 static bool init(int *rank, int *size, char *problem, size_t problem_bytes)
 {
     void *most = NULL;
@@ -98,27 +136,42 @@ static bool init(int *rank, int *size, char *problem, size_t problem_bytes)
         drop_names();
     MPI_Comm_rank(ours, rank);
     MPI_Comm_size(ours, size);
+    start_watcher(*rank, *size);
     MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &is_known);
     plugin.most_tag = is_known ? *(int *)most : 32767;
     return true;
+}
+
+/* In MPI_Finalize MPICH 4.0 over UCX waits for ever for a rank that has closed its connections, if it hears of that first. So all
+ * enter it at once, and nobody listens while the last message of the barrier may still be on its way to another, even a second
+ * time. */
+static void meet(void)
+{
+    const struct timespec nap = {.tv_nsec = 300000000};
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (strcmp(HKI_MPI_NAME, "openmpi") != 0 && !is_one_machine)
+        nanosleep(&nap, NULL);
 }
 
 static void finalize(void)
 {
     int is_over = 0;
     MPI_Finalized(&is_over);
+    end_watcher();
     if (is_over)
         return;
-    /* Where one is long in MPI_Finalize, MPICH 4.0 over TCP leaves another there for ever: all enter it at once. */
     MPI_Barrier(ours);
     MPI_Comm_free(&of_sums);
     MPI_Comm_free(&ours);
-    if (is_started_here)
-        MPI_Finalize();
+    if (!is_started_here)
+        return;
+    meet();
+    MPI_Finalize();
 }
 
 static void abort_all(int status)
 {
+    end_watcher();
     MPI_Abort(MPI_COMM_WORLD, status);
 }
 
