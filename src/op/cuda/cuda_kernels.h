@@ -8,6 +8,8 @@
 #include "op/cuda/cuda_tensor.h"
 #include "op/op.h"
 
+#include <string.h>
+
 /* Launches the whole call; never waits. Tensors are as CPU kernels get them, any strides unless the operator is
  * `contiguous`; partials are NULL. Sums have a fixed order: the same bytes on every run. */
 typedef void (*hki_cuda_kernel_fn)(const hki_kernel_call *call, hki_cuda_stream *stream);
@@ -16,6 +18,18 @@ typedef void (*hki_cuda_kernel_fn)(const hki_kernel_call *call, hki_cuda_stream 
 extern const hki_cuda_kernel_fn hki_cuda_kernels[HKI_OP_COUNT];
 
 /* The tensor without what only the host needs. Left out: data NULL, ndim -1. */
-hki_cuda_tensor hki_cuda_tensor_of(const hki_tensor *tensor);
+static inline hki_cuda_tensor hki_cuda_tensor_of(const hki_tensor *tensor)
+{
+    hki_cuda_tensor self = {.ndim = tensor->ndim};
+    if (tensor->ndim < 0)
+        return self;
+    self.data = tensor->data;
+    self.dtype = tensor->dtype;
+    self.size = tensor->size;
+    self.is_contiguous = tensor->is_contiguous;
+    memcpy(self.dims, tensor->dims, sizeof self.dims);
+    memcpy(self.strides, tensor->strides, sizeof self.strides);
+    return self;
+}
 
 #endif

@@ -6,21 +6,6 @@
 #include "op/cuda/cuda_library_kernels.h"
 
 #include <nvtx3/nvToolsExt.h>
-#include <string.h>
-
-hki_cuda_tensor hki_cuda_tensor_of(const hki_tensor *tensor)
-{
-    hki_cuda_tensor self = {.ndim = tensor->ndim};
-    if (tensor->ndim < 0)
-        return self;
-    self.data = tensor->data;
-    self.dtype = tensor->dtype;
-    self.size = tensor->size;
-    self.is_contiguous = tensor->is_contiguous;
-    memcpy(self.dims, tensor->dims, sizeof self.dims);
-    memcpy(self.strides, tensor->strides, sizeof self.strides);
-    return self;
-}
 
 void hki_cuda_run_call(hki_device *device, const hki_kernel_call *call)
 {
