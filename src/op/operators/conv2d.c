@@ -124,14 +124,15 @@ static void plan_samples(const hki_call *call, hki_conv2d_pass pass, hki_plan *p
 }
 
 /* Of conv2d_kernel.h: units of the plan are the parts of each block of samples, where there is more than one. */
-static void plan_parts(const hki_conv2d_geometry *geometry, hki_conv2d_pass pass, hki_plan *plan,
-                       hk_dtype dtype)
+static void plan_parts(const hki_call *call, const hki_conv2d_geometry *geometry,
+                       hki_conv2d_pass pass, hki_plan *plan, hk_dtype dtype)
 {
     const int64_t parts = hki_conv2d_parts(geometry, pass, dtype == HK_F64);
     if (parts == 1)
         return;
     plan->extent = parts * hki_divide_up(geometry->samples, plan->grain);
     plan->grain = 1;
+    plan->max_pieces = hki_plan_pieces_for(call);
 }
 
 static void forward_plan(const hki_call *call, hki_plan *plan)
@@ -146,7 +147,7 @@ static void forward_plan(const hki_call *call, hki_plan *plan)
         plan->extent = hki_conv2d_columns_units(&g);
         plan->grain = 1;
     } else {
-        plan_parts(&g, HKI_CONV2D_FORWARD, plan, x->dtype);
+        plan_parts(call, &g, HKI_CONV2D_FORWARD, plan, x->dtype);
     }
 }
 
@@ -158,7 +159,7 @@ static void data_plan(const hki_call *call, hki_plan *plan)
     if (hki_conv2d_groups_plan(call, &g, HKI_CONV2D_BACKWARD_DATA, plan))
         return;
     plan_samples(call, HKI_CONV2D_BACKWARD_DATA, plan, &g, dy->dtype);
-    plan_parts(&g, HKI_CONV2D_BACKWARD_DATA, plan, dy->dtype);
+    plan_parts(call, &g, HKI_CONV2D_BACKWARD_DATA, plan, dy->dtype);
 }
 
 /* Elements of the gradients of weight and bias together. */

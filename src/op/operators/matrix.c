@@ -17,7 +17,7 @@ enum {
     TILE_ALIGN = 16,
     TILES_MAX = 32,
     HALVED_NS = 200000,
-    HALVED_SIDE = 512
+    HALVED_SIDE = 256
 };
 
 double hki_matrix_work_ns(int64_t m, int64_t n, int64_t k, hk_dtype dtype)

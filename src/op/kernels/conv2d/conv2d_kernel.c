@@ -23,7 +23,7 @@ int64_t hki_conv2d_block_samples(const hki_conv2d_geometry *geometry, bool f64)
 }
 
 /* Each part loads the source again, and Winograd's method transforms it again. */
-enum { PARTS_MAX = 4, PART_CHANNELS = 48, WINOGRAD_PARTS_MAX = 2, WINOGRAD_PART_CHANNELS = 128 };
+enum { PARTS_MAX = 4, PART_CHANNELS = 32, WINOGRAD_PARTS_MAX = 2, WINOGRAD_PART_CHANNELS = 32 };
 
 int64_t hki_conv2d_parts(const hki_conv2d_geometry *geometry, hki_conv2d_pass pass, bool f64)
 {
