@@ -110,9 +110,16 @@ void hki_queue_notify(hki_queue *queue)
         hki_queue_wake(queue);
 }
 
+void hki_queue_note_issuer(hki_queue *queue)
+{
+    atomic_store_explicit(&queue->issuer, 1 + sched_getcpu(), memory_order_relaxed);
+}
+
 void hki_queue_push(hki_task *task)
 {
     hki_queue *queue = hki_task_home(task);
+    if (task->spec.piece_count > 1 && !hki_in_task())
+        hki_queue_note_issuer(queue);
     _Atomic(hki_task *) *inbox = &queue->inboxes[task->spec.collective ? 0 : 1].newest;
     hki_task *newest = atomic_load_explicit(inbox, memory_order_relaxed);
     do

@@ -5,6 +5,29 @@
 #include "engine/sched/tracing.h"
 
 #include <fenv.h>
+#include <sched.h>
+
+/* To its device's cores, not to one of them: the thread that issues calls is on some core, too, and a worker woken there would
+ * take it from that thread while another is free. */
+static void pin(const hki_queue *queue, int but)
+{
+    int processors[HKI_MAX_CORES], count = 0;
+    for (int i = 0; i < queue->worker_count; i++)
+        if (queue->workers[i].processor != but)
+            processors[count++] = queue->workers[i].processor;
+    if (count > 0)
+        hki_cpu_pin(processors, count);
+}
+
+/* From the processor of the thread that issues: the kernel lets both take turns for long while another one is idle. */
+static void step_aside(const hki_queue *queue)
+{
+    const int issuer = atomic_load_explicit(&queue->issuer, memory_order_relaxed) - 1;
+    if (issuer < 0 || issuer != sched_getcpu())
+        return;
+    pin(queue, issuer);
+    pin(queue, -1);
+}
 
 /* A worker at a long task is not attentive: others must be woken for what comes meanwhile. */
 static hki_task *execute_attentively(hki_executor *executor, hki_claim claim)
@@ -13,6 +36,7 @@ static hki_task *execute_attentively(hki_executor *executor, hki_claim claim)
     const hki_task_spec *spec = &claim.task->spec;
     const bool is_long = spec->piece_count > 1 || spec->expected_ns > HKI_LONG_TASK_NS;
     if (is_long) {
+        step_aside(queue);
         hki_park_leave(&queue->park);
         if (hki_queue_has_work(queue))
             hki_queue_notify(queue);
@@ -84,15 +108,18 @@ static bool try_begin(hki_queue *queue)
            hki_queue_acquire_core(queue);
 }
 
+/* Not where others have all cores: there may be no processor for this thread but theirs. Nor does the last worker spin, since a thread
+ * that issues calls is on some core, too, and runs tasks while it waits. */
 static bool spin_for_work(hki_queue *queue)
 {
     const int64_t until = hki_clock_ns() + queue->runtime->scheduler->spin_ns;
+    const uint32_t others = atomic_fetch_add(&queue->park.spinners, 1);
+    const bool is_last = others + 1 == (uint32_t)queue->worker_count && others > 0;
     bool found = false;
-    atomic_fetch_add(&queue->park.spinners, 1);
     do
         for (int i = 0; !(found = try_begin(queue)) && i < 32; i++)
             hki_relax();
-    while (!found && hki_clock_ns() < until);
+    while (!found && !is_last && atomic_load(&queue->free_cores) > 0 && hki_clock_ns() < until);
     atomic_fetch_sub(&queue->park.spinners, 1);
     return found;
 }
@@ -130,16 +157,6 @@ static bool wait_for_work(hki_queue *queue)
     }
 }
 
-/* To its device's cores, not to one of them: the thread that issues calls is on some core, too, and a worker woken there would
- * take it from that thread while another is free. */
-static void pin(const hki_queue *queue)
-{
-    int processors[HKI_MAX_CORES];
-    for (int i = 0; i < queue->worker_count; i++)
-        processors[i] = queue->workers[i].processor;
-    hki_cpu_pin(processors, queue->worker_count);
-}
-
 void *hki_worker_main(void *argument)
 {
     hki_worker *worker = argument;
@@ -148,7 +165,7 @@ void *hki_worker_main(void *argument)
     hki_executor_init_slot(&executor, queue->runtime, queue, worker->slot, true);
     hki_tracing_name_worker(worker);
     fesetenv(FE_DFL_ENV);
-    pin(queue);
+    pin(queue, -1);
     hki_park_attend(&queue->park);
     while (wait_for_work(queue)) {
         work(&executor);

@@ -8,13 +8,18 @@ enum {
 /* ---- running something ----------------------------------------------------------------------------------------------- */
 
 /* Runs what is ready in the queue and not expected to take more than most_ns, if nobody else is going to, and a core of the
- * device is free. */
-static bool help_queue(hki_queue *queue, int64_t most_ns)
+ * device is free. The core is kept while there is something to run: a worker that got it in between would be a thread more than
+ * there are cores, and stand in the way of one at work. */
+static bool help_queue(hki_queue *queue, int64_t most_ns, hki_queue **kept)
 {
-    if (!hki_queue_wants_help(queue) || !hki_queue_acquire_core(queue))
-        return false;
+    if (*kept != queue) {
+        if (!hki_queue_wants_help(queue) || !hki_queue_acquire_core(queue))
+            return false;
+        hki_queue_note_issuer(queue);
+    }
     hki_claim claims[HKI_BATCH_TASKS];
     const int count = hki_queue_pop(queue, NULL, most_ns, claims, HKI_BATCH_TASKS);
+    *kept = count ? queue : NULL;
     if (count) {
         atomic_fetch_add_explicit(&queue->runtime->scheduler->helped_calls, (uint64_t)count,
                                   memory_order_relaxed);
@@ -22,16 +27,19 @@ static bool help_queue(hki_queue *queue, int64_t most_ns)
         /* No worker will come for what has become ready by that. */
         if (atomic_load(&queue->runtime->ended))
             hki_cancel_all(queue->runtime);
+    } else {
+        hki_queue_release_core(queue);
     }
-    hki_queue_release_core(queue);
     return count;
 }
 
-static bool help(hki_runtime *runtime, int64_t most_ns)
+static bool help(hki_runtime *runtime, int64_t most_ns, hki_queue **kept)
 {
+    if (*kept && help_queue(*kept, most_ns, kept))
+        return true;
     bool helped = false;
     for (int i = 0; i < runtime->scheduler->home_count && !helped; i++)
-        helped = help_queue(runtime->queues[i], most_ns);
+        helped = help_queue(runtime->queues[i], most_ns, kept);
     return helped;
 }
 
@@ -64,6 +72,8 @@ static int64_t nap_ns(int64_t so_far_ns)
 static void sleep_once(const hki_help *self, int64_t so_far_ns)
 {
     hki_scheduler *scheduler = self->runtime->scheduler;
+    for (int i = 0; i < scheduler->home_count; i++)
+        atomic_store_explicit(&self->runtime->queues[i]->issuer, 0, memory_order_relaxed);
     if (self->wait) {
         uint32_t expected = 0;
         if (atomic_compare_exchange_strong(&self->wait->signalled, &expected, HKI_SLEEPING) ||
@@ -86,23 +96,18 @@ static void spin(const hki_help *self)
         hki_relax();
 }
 
-bool hki_help_until(const hki_help *self)
+/* False: its patience has come to its end, or the blocking wait is to be left. */
+static bool help_on(const hki_help *self, hki_queue **kept)
 {
     hki_runtime *runtime = self->runtime;
     const int64_t begin = hki_clock_ns();
     int64_t awake_since = begin, latest = begin;
     uint64_t left, least = UINT64_MAX;
-    if (self->blocking && hki_blocking_is_told() && !is_over(self))
-        hki_blocking_begin(self->blocking);
-    if (self->may_lease && hki_lease_work(runtime, is_over, self))
-        return true;
-    if (!self->may_lease || !hki_ring_is_empty(runtime->ring))
-        hki_lease_leave(runtime);
     while ((left = self->left(self->what)) > 0) {
         int64_t now = hki_clock_ns();
         if (hki_blocking_look(self->blocking, now))
             return false;
-        if (help(runtime, self->most_ns)) {
+        if (help(runtime, self->most_ns, kept)) {
             awake_since = hki_clock_ns();
             continue;
         }
@@ -118,4 +123,20 @@ bool hki_help_until(const hki_help *self)
             sleep_once(self, now - begin);
     }
     return true;
+}
+
+bool hki_help_until(const hki_help *self)
+{
+    hki_runtime *runtime = self->runtime;
+    hki_queue *kept = NULL; /* whose core this thread has */
+    if (self->blocking && hki_blocking_is_told() && !is_over(self))
+        hki_blocking_begin(self->blocking);
+    if (self->may_lease && hki_lease_work(runtime, is_over, self))
+        return true;
+    if (!self->may_lease || !hki_ring_is_empty(runtime->ring))
+        hki_lease_leave(runtime);
+    const bool is_done = help_on(self, &kept);
+    if (kept)
+        hki_queue_release_core(kept);
+    return is_done;
 }
