@@ -1,40 +1,9 @@
 /* Recurrent layers whose steps are one call, against the same layers step by step, as they go where lengths are given: values and
  * gradients; how many calls there are; captures; shares of a batch. */
 #include "check.h"
-#include "nn/module.h"
-
-#include <hocket/hocket.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { PARAMS = 4, RESULTS = PARAMS + 3 };
+#include "nn/recurrence_fixture.h"
 
 static const hk_device here = {NULL};
-
-typedef struct shape {
-    hk_recurrent_kind kind;
-    hk_dtype dtype;
-    bool whole_state, is_reversed;
-    int64_t n, steps, inputs, units;
-} shape;
-
-static hk_module *layer_of(const shape *its)
-{
-    return its->is_reversed ? hki_recurrent_reversed(its->kind, its->units, its->whole_state)
-                            : hk_recurrent_layer(its->kind, its->units, its->whole_state);
-}
-
-static hk_array *random_array(const shape *its, hk_dims dims)
-{
-    return hk_random_normal(dims, its->dtype, here);
-}
-
-static hk_array *state_of(const shape *its, int64_t n)
-{
-    return random_array(its,
-                        hk_shape(n, its->kind == HK_RECURRENT_LSTM ? 2 * its->units : its->units));
-}
 
 /* What the layer gives, and the gradients of a weighed sum of that: of x, of the state, of the parameters. */
 static void run(hk_module *layer, hk_array *x, hk_array *state, hk_array *lengths,
@@ -50,33 +19,12 @@ static void run(hk_module *layer, hk_array *x, hk_array *state, hk_array *length
     CHECK(hk_ok(hk_gradients(&loss, 1, of, RESULTS - 1, NULL, results + 1)));
 }
 
-static double most(hk_array *x)
-{
-    return hk_size(x) ? hk_item(hk_max(hk_abs(x), NULL), NULL) : 0;
-}
-
-static double apart(hk_array *x, hk_array *y)
-{
-    return most(hk_subtract(x, y)) / (1 + most(y));
-}
-
-static bool same_bytes(hk_array *x, hk_array *y)
-{
-    const size_t bytes = (size_t)hk_size(x) * hk_dtype_bytes(hk_array_dtype(x));
-    char *a = malloc(bytes), *b = malloc(bytes);
-    const bool same = a && b && hk_size(x) == hk_size(y) && hk_ok(hk_to_host(x, a, bytes)) &&
-                      hk_ok(hk_to_host(y, b, bytes)) && !memcmp(a, b, bytes);
-    free(a);
-    free(b);
-    return same;
-}
-
 static void test_as_steps(const shape *its)
 {
     HK_SCOPE;
     hk_module *layer = layer_of(its);
-    hk_array *x = random_array(its, hk_shape(its->n, its->steps, its->inputs));
-    hk_array *state = state_of(its, its->n);
+    hk_array *x = random_input(its);
+    hk_array *state = state_of(its);
     hk_array *lengths = hk_full(hk_shape(its->n), (double)its->steps, HK_I64, here);
     hk_array *at_once[RESULTS], *stepwise[RESULTS];
     hk_array *weights =
@@ -122,8 +70,8 @@ static uint64_t calls_of(hk_recurrent_kind kind, int64_t steps)
     const shape its = {
         .kind = kind, .dtype = HK_F32, .n = 20, .steps = steps, .inputs = 3, .units = 5};
     hk_module *layer = layer_of(&its);
-    hk_array *x = random_array(&its, hk_shape(its.n, steps, its.inputs)), *results[RESULTS];
-    hk_array *state = state_of(&its, its.n);
+    hk_array *x = random_input(&its), *results[RESULTS];
+    hk_array *state = state_of(&its);
     hk_forward(layer, x);
     CHECK(hk_ok(hk_trace_start(NULL)));
     run(layer, x, state, NULL, NULL, results);
@@ -149,8 +97,8 @@ static void test_shares(hk_recurrent_kind kind)
     const shape its = {
         .kind = kind, .dtype = HK_F32, .n = 64, .steps = 5, .inputs = 6, .units = 24};
     hk_module *layer = layer_of(&its);
-    hk_array *x = random_array(&its, hk_shape(its.n, its.steps, its.inputs));
-    hk_array *state = state_of(&its, its.n), *all[RESULTS], *halves[2][RESULTS];
+    hk_array *x = random_input(&its);
+    hk_array *state = state_of(&its), *all[RESULTS], *halves[2][RESULTS];
     run(layer, x, state, NULL, NULL, all);
     for (int i = 0; i < 2; i++)
         run(layer, hk_copy(hk_slice(x, 0, i * 32, i * 32 + 32)),
@@ -172,8 +120,8 @@ static void test_capture(hk_recurrent_kind kind)
     HK_SCOPE;
     const shape its = {.kind = kind, .dtype = HK_F32, .n = 20, .steps = 6, .inputs = 4, .units = 8};
     hk_module *layer = layer_of(&its);
-    hk_array *x = random_array(&its, hk_shape(its.n, its.steps, its.inputs)), *params[PARAMS];
-    hk_array *other = random_array(&its, hk_shape(its.n, its.steps, its.inputs));
+    hk_array *x = random_input(&its), *params[PARAMS];
+    hk_array *other = random_input(&its);
     hk_forward(layer, x);
     CHECK(hk_module_parameters(layer, params, PARAMS) == PARAMS);
     hk_array *grads[2][PARAMS];

@@ -1,40 +1,10 @@
 /* Recurrent layers whose steps are one call, on a CUDA device, as on the CPU: values and gradients over random shapes, also where
  * lengths make it a call for each step; second gradients; how many calls there are; the same bytes on every run, and in replays. */
 #include "check.h"
-#include "nn/module.h"
-
-#include <hocket/hocket.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { PARAMS = 4, RESULTS = PARAMS + 3 };
-
-typedef struct shape {
-    hk_recurrent_kind kind;
-    hk_dtype dtype;
-    bool whole_state, is_reversed;
-    int64_t n, steps, inputs, units;
-} shape;
+#include "nn/recurrence_fixture.h"
 
 /* Where a test runs, and where what it compares with. */
 static hk_device host, gpu;
-
-static hk_module *layer_of(const shape *its)
-{
-    return its->is_reversed ? hki_recurrent_reversed(its->kind, its->units, its->whole_state)
-                            : hk_recurrent_layer(its->kind, its->units, its->whole_state);
-}
-
-static hk_array *random_array(const shape *its, hk_dims dims)
-{
-    return hk_random_normal(dims, its->dtype, host);
-}
-
-static hk_array *state_of(const shape *its)
-{
-    const int64_t parts = its->kind == HK_RECURRENT_LSTM ? 2 : 1;
-    return random_array(its, hk_shape(its->n, parts * its->units));
-}
 
 /* What the layer gives there, and the gradients of a weighed sum of that: of x, of the state, of the parameters. Results are on the CPU. */
 static void run(hk_module *start, hk_device device, hk_array *const *inputs, hk_array *weights,
@@ -59,36 +29,20 @@ static void run(hk_module *start, hk_device device, hk_array *const *inputs, hk_
     hk_module_release(layer);
 }
 
-static double most(hk_array *x)
-{
-    return hk_size(x) ? hk_item(hk_max(hk_abs(x), NULL), NULL) : 0;
-}
-
-static bool same_bytes(hk_array *x, hk_array *y)
-{
-    const size_t bytes = (size_t)hk_size(x) * hk_dtype_bytes(hk_array_dtype(x));
-    char *a = malloc(bytes + 1), *b = malloc(bytes + 1);
-    const bool same = a && b && hk_size(x) == hk_size(y) && hk_ok(hk_to_host(x, a, bytes)) &&
-                      hk_ok(hk_to_host(y, b, bytes)) && !memcmp(a, b, bytes);
-    free(a);
-    free(b);
-    return same;
-}
-
 static void compare(const shape *its, bool has_lengths, hk_array *const *found,
                     hk_array *const *expected)
 {
     const double bound = its->dtype == HK_F64 ? 1e-11 : 1e-4;
     for (int i = 0; i < RESULTS; i++) {
-        const double apart = most(hk_subtract(found[i], expected[i])) / (1 + most(expected[i]));
-        CHECK(apart <= bound);
-        if (!(apart <= bound))
+        const double far = apart(found[i], expected[i]);
+        CHECK(far <= bound);
+        if (!(far <= bound))
             fprintf(stderr,
                     "kind %d, %s, n %lld, steps %lld, inputs %lld, units %lld%s%s: result %d is "
                     "%g apart\n",
                     its->kind, hk_dtype_name(its->dtype), (long long)its->n, (long long)its->steps,
                     (long long)its->inputs, (long long)its->units,
-                    its->is_reversed ? ", reversed" : "", has_lengths ? ", lengths" : "", i, apart);
+                    its->is_reversed ? ", reversed" : "", has_lengths ? ", lengths" : "", i, far);
     }
 }
 
@@ -97,8 +51,7 @@ static void test_shape(const shape *its, bool has_lengths)
     HK_SCOPE;
     hk_module *layer = layer_of(its);
     hk_array *lengths = hk_full(hk_shape(its->n), (double)its->steps - 1, HK_I64, host);
-    hk_array *inputs[] = {random_array(its, hk_shape(its->n, its->steps, its->inputs)),
-                          state_of(its), has_lengths ? lengths : NULL};
+    hk_array *inputs[] = {random_input(its), state_of(its), has_lengths ? lengths : NULL};
     hk_array *y = hk_forward_all(layer, inputs, 2), *results[3][RESULTS];
     hk_array *weights = random_array(its, hk_dims_get(y));
     run(layer, host, inputs, weights, results[0]);
@@ -156,13 +109,13 @@ static void test_second_gradients(hk_recurrent_kind kind)
     const shape its = {
         .kind = kind, .dtype = HK_F64, .n = 18, .steps = 5, .inputs = 3, .units = 17};
     hk_module *layer = layer_of(&its);
-    hk_array *x = random_array(&its, hk_shape(its.n, its.steps, its.inputs));
+    hk_array *x = random_input(&its);
     hk_array *expected[PARAMS], *found[PARAMS];
     hk_forward(layer, x);
     second_gradients(layer, x, host, expected);
     second_gradients(layer, x, gpu, found);
     for (int i = 0; i < PARAMS; i++) {
-        CHECK(most(hk_subtract(found[i], expected[i])) <= 1e-11 * (1 + most(expected[i])));
+        CHECK(apart(found[i], expected[i]) <= 1e-11);
         CHECK(most(expected[i]) > 0);
     }
     hk_module_release(layer);
@@ -175,8 +128,7 @@ static uint64_t calls_of(hk_recurrent_kind kind, int64_t steps)
     const shape its = {
         .kind = kind, .dtype = HK_F32, .n = 20, .steps = steps, .inputs = 3, .units = 5};
     hk_module *layer = layer_of(&its);
-    hk_array *inputs[] = {random_array(&its, hk_shape(its.n, steps, its.inputs)), state_of(&its),
-                          NULL};
+    hk_array *inputs[] = {random_input(&its), state_of(&its), NULL};
     hk_array *results[RESULTS];
     hk_array *weights = random_array(&its, hk_dims_get(hk_forward_all(layer, inputs, 2)));
     CHECK(hk_ok(hk_trace_start(NULL)));
@@ -204,7 +156,7 @@ static void test_capture(hk_recurrent_kind kind)
     const shape its = {
         .kind = kind, .dtype = HK_F32, .n = 20, .steps = 6, .inputs = 4, .units = 24};
     hk_module *start = layer_of(&its);
-    hk_array *x = random_array(&its, hk_shape(its.n, its.steps, its.inputs)), *params[PARAMS];
+    hk_array *x = random_input(&its), *params[PARAMS];
     hk_forward(start, x);
     hk_module *layer = hk_module_replicate(start, gpu);
     CHECK(hk_module_parameters(layer, params, PARAMS) == PARAMS);
