@@ -114,7 +114,7 @@ static double is_greater(const double *in)
 }
 static double chosen(const double *in)
 {
-    return in[0] ? in[1] : in[2];
+    return in[0] != 0 ? in[1] : in[2];
 }
 static double negative(const double *in)
 {
