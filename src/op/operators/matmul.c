@@ -147,7 +147,8 @@ static void matmul_plan(const hki_call *call, hki_plan *plan)
                   b->strides);
     hki_matrix_tiles tiles = hki_matrix_tiles_of(geometry.m, geometry.n, geometry.k, a->dtype);
     plan->extent = geometry.batch_count * tiles.row_count * tiles.column_count;
-    plan->max_pieces = hki_plan_pieces_for(call);
+    if (!is_dot(a, b))
+        plan->max_pieces = hki_plan_pieces_for(call);
     plan->work_ns = (double)geometry.batch_count *
                     hki_matrix_work_ns(geometry.m, geometry.n, geometry.k, a->dtype);
     plan->flops = 2 * (double)geometry.batch_count * (double)geometry.m * (double)geometry.n *
