@@ -35,6 +35,7 @@ int64_t hki_walk(const hki_kernel_call *call, int64_t begin, int64_t end, const 
 typedef struct hki_rows {
     hki_run run; /* the first */
     int64_t count;
+    int in_count; /* of inputs */
     int64_t in_step[HKI_WALK_MAX_INPUTS];
     int64_t out_step;
 } hki_rows;

@@ -119,8 +119,10 @@ static void rows_init(hki_rows *rows, const hki_walk_axes *axes, const void *giv
     static const int64_t none[1 + HKI_WALK_MAX_INPUTS];
     const int inner = axes->ndim - 1;
     const int64_t *steps = axes->steps[inner], *row_steps = inner ? axes->steps[inner - 1] : none;
-    *rows = (hki_rows){
-        .run = {.out_step = steps[0], .given = given}, .count = 1, .out_step = row_steps[0]};
+    *rows = (hki_rows){.run = {.out_step = steps[0], .given = given},
+                       .count = 1,
+                       .in_count = axes->operand_count - 1,
+                       .out_step = row_steps[0]};
     for (int i = 1; i < axes->operand_count; i++) {
         rows->run.in_step[i - 1] = steps[i];
         rows->in_step[i - 1] = row_steps[i];
@@ -175,7 +177,7 @@ int64_t hki_run_each(const hki_rows *rows, hki_loop_fn loop)
         const int64_t refused = loop(&run);
         if (refused >= 0)
             return row * run.n + refused;
-        for (int i = 0; i < HKI_WALK_MAX_INPUTS; i++)
+        for (int i = 0; i < rows->in_count; i++)
             run.in[i] += rows->in_step[i];
         run.out += rows->out_step;
     }
