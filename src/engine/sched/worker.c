@@ -108,18 +108,24 @@ static bool try_begin(hki_queue *queue)
            hki_queue_acquire_core(queue);
 }
 
-/* Not where others have all cores: there may be no processor for this thread but theirs. Nor does the last worker spin, since a thread
- * that issues calls is on some core, too, and runs tasks while it waits. */
+/* A thread that issues long tasks is on some core, too, and runs pieces while it waits: the last worker does not spin beside it, nor
+ * one that finds all cores taken. */
+static bool is_too_many(hki_queue *queue, uint32_t other_spinners)
+{
+    return atomic_load_explicit(&queue->issuer, memory_order_relaxed) != 0 &&
+           (atomic_load(&queue->free_cores) <= 0 ||
+            (other_spinners > 0 && other_spinners + 1 == (uint32_t)queue->worker_count));
+}
+
 static bool spin_for_work(hki_queue *queue)
 {
     const int64_t until = hki_clock_ns() + queue->runtime->scheduler->spin_ns;
     const uint32_t others = atomic_fetch_add(&queue->park.spinners, 1);
-    const bool is_last = others + 1 == (uint32_t)queue->worker_count && others > 0;
     bool found = false;
     do
         for (int i = 0; !(found = try_begin(queue)) && i < 32; i++)
             hki_relax();
-    while (!found && !is_last && atomic_load(&queue->free_cores) > 0 && hki_clock_ns() < until);
+    while (!found && !is_too_many(queue, others) && hki_clock_ns() < until);
     atomic_fetch_sub(&queue->park.spinners, 1);
     return found;
 }
