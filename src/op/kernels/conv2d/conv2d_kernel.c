@@ -22,8 +22,8 @@ int64_t hki_conv2d_block_samples(const hki_conv2d_geometry *geometry, bool f64)
     return plan.strips == 1 ? HKI_CONV2D_LANES_MAX : hki_divide_up(plan.lanes, plan.strips);
 }
 
-/* Each part loads the source again, and Winograd's method transforms it again. */
-enum { PARTS_MAX = 4, PART_CHANNELS = 32, WINOGRAD_PARTS_MAX = 2, WINOGRAD_PART_CHANNELS = 32 };
+/* Each part loads the source again, and Winograd's method transforms it again: two parts are worth that sooner than more. */
+enum { PARTS_MAX = 4, PART_CHANNELS = 48, WINOGRAD_PARTS_MAX = 2, HALF_CHANNELS = 32 };
 
 int64_t hki_conv2d_parts(const hki_conv2d_geometry *geometry, hki_conv2d_pass pass, bool f64)
 {
@@ -35,9 +35,9 @@ int64_t hki_conv2d_parts(const hki_conv2d_geometry *geometry, hki_conv2d_pass pa
         return 1;
     const int64_t blocks =
         hki_divide_up(geometry->samples, hki_conv2d_block_samples(geometry, f64));
-    const int64_t most = plan.winograd ? WINOGRAD_PARTS_MAX : PARTS_MAX;
-    const int64_t least = plan.winograd ? WINOGRAD_PART_CHANNELS : PART_CHANNELS;
-    return hki_max(1, hki_min(hki_divide_up(most, blocks), plan.target_channels / least));
+    const int64_t most = hki_divide_up(plan.winograd ? WINOGRAD_PARTS_MAX : PARTS_MAX, blocks);
+    const int64_t halves = plan.target_channels >= 2 * HALF_CHANNELS ? 2 : 1;
+    return hki_min(most, hki_max(halves, plan.target_channels / PART_CHANNELS));
 }
 
 static size_t scratch_bytes(const hki_conv2d_geometry *geometry, hki_conv2d_pass pass, bool f64)
