@@ -1,6 +1,7 @@
 """Every network of examples/models/: a training step, the inference of one sample, memory; hocket against PyTorch, taking turns.
 
     bench/networks.py [--model NAME]... [--sizes book|small]... [--threads N]... [--rounds N] [--compile NAME]... [--python PYTHON]
+                      [--device NAME] [--batch N]
 
 Each side is a process of its own for each network and size (hocket's for each number of threads, too; PyTorch's forked from one that
 has it loaded), which waits while another one measures; in each round every side measures each of its variants once, for about --seconds. A figure of a round is its least
@@ -8,6 +9,9 @@ time, for the sake of machines that others use too, with one core its processor 
 variant: eager, channels_last, and of the networks that --compile
 names torch.compile. Ratios are PyTorch's through hocket's: above 1 hocket is faster, or takes less. Memory is what making the
 network and three steps take at most (the peak of the resident set), before anything else but a warm-up.
+
+With --device all is on that GPU: PyTorch has CUDA graphs as further variants, and cudnn.benchmark; hocket is measured by what a run with
+HOCKET_TUNE=measure has chosen, and by rules alone; a training step is a tenth of ten between two waits; memory is the device's.
 """
 import argparse
 import atexit

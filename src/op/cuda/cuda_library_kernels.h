@@ -24,11 +24,6 @@ void hki_cuda_layer_norm_weigh(const hki_kernel_call *call, hki_cuda_stream *str
 void hki_cuda_moving_average(const hki_kernel_call *call, hki_cuda_stream *stream);
 void hki_cuda_sgd_update(const hki_kernel_call *call, hki_cuda_stream *stream);
 
-/* x weight^T + bias, without gaps, in the stream's workspace (hki_cuda_workspace): until that is asked for again. Of float32 or float64.
- * NULL after noting why, or where there is nothing to make. */
-void *hki_cuda_linear_in_workspace(hki_cuda_stream *stream, const hki_tensor *x,
-                                   const hki_tensor *weight, const hki_tensor *bias);
-
 /* The lines of hki_cuda_kernels[] for them. */
 #define HKI_CUDA_LIBRARY_KERNELS                                                                   \
     [HKI_OP_ID_matmul] = hki_cuda_matmul, [HKI_OP_ID_linear] = hki_cuda_linear,                    \

@@ -20,4 +20,9 @@ typedef struct hki_cuda_multiplication {
 /* *self is changed. Takes the stream's workspace, in which a and b may not lie. */
 void hki_cuda_multiply_matrices(hki_cuda_stream *stream, hki_cuda_multiplication *self);
 
+/* x weight^T + bias, without gaps, in the stream's workspace (hki_cuda_workspace): until that is asked for again. Of float32 or float64.
+ * NULL after noting why, or where there is nothing to make. */
+void *hki_cuda_linear_in_workspace(hki_cuda_stream *stream, const hki_tensor *x,
+                                   const hki_tensor *weight, const hki_tensor *bias);
+
 #endif

@@ -2,7 +2,6 @@
 #include "op/cuda/cuda_recurrence.h"
 
 #include "op/cuda/cuda_calls.h"
-#include "op/cuda/cuda_library_kernels.h"
 #include "op/cuda/cuda_matmul.h"
 #include "op/kernels/recurrent/cell_loops.h"
 #include "op/operators/recurrence_reference.h"
