@@ -16,6 +16,19 @@ if(HOCKET_HAS_EMULATION)
     hocket_test(unit.cuda_${name} unit ${test})
   endforeach()
 
+  # How products become calls of a library.
+  hocket_test_executable(product_calls_test "${PROJECT_SOURCE_DIR}/tests/cuda/product_calls_test.c" tests)
+  target_sources(product_calls_test PRIVATE "${PROJECT_SOURCE_DIR}/src/op/cuda/cuda_matmul.c")
+  target_include_directories(product_calls_test PRIVATE
+    "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/tests"
+    "${PROJECT_SOURCE_DIR}/tests/cuda")
+  target_include_directories(product_calls_test SYSTEM PRIVATE ${cuda_include})
+  target_compile_definitions(product_calls_test PRIVATE HKI_CUDA_EMULATED)
+  set_target_properties(product_calls_test PROPERTIES
+    CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF LINKER_LANGUAGE CXX)
+  target_link_libraries(product_calls_test PRIVATE hocket_flags hocket_emulated_runtime)
+  hocket_test(unit.cuda_product_calls unit product_calls_test)
+
   # The plug-in's way to NVIDIA's libraries, on their emulation.
   file(GLOB library_sources CONFIGURE_DEPENDS
     "${PROJECT_SOURCE_DIR}/tests/cuda/emulation/emulated_*.c")
