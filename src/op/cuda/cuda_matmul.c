@@ -338,15 +338,17 @@ static bool multiply_by_library(hki_cuda_stream *stream, multiplication *given, 
     }
     const size_t c_bytes = hki_round_up_bytes(self->c_bytes, PACK_ALIGNMENT);
     const size_t bytes = c_bytes + a.packed_bytes + b.packed_bytes + own_bytes;
-    char *workspace = bytes ? hki_cuda_workspace(stream, bytes) : NULL;
-    if (bytes && !workspace)
-        return true;
-    if (c_bytes)
-        self->c = given->c = workspace;
-    workspace += c_bytes;
-    pack_into(stream, self->dtype, &a, workspace);
-    pack_into(stream, self->dtype, &b, workspace + a.packed_bytes);
-    workspace += a.packed_bytes + b.packed_bytes;
+    char *workspace = NULL;
+    if (bytes) {
+        workspace = hki_cuda_workspace(stream, bytes);
+        if (!workspace)
+            return true;
+        if (c_bytes)
+            self->c = given->c = workspace;
+        pack_into(stream, self->dtype, &a, workspace + c_bytes);
+        pack_into(stream, self->dtype, &b, workspace + c_bytes + a.packed_bytes);
+        workspace += c_bytes + a.packed_bytes + b.packed_bytes;
+    }
     for (int64_t first = 0; first < entries; first += product.batch_count) {
         const hki_cuda_product *call = entries - first < product.batch_count ? &last : &product;
         if (last.batch_count)
