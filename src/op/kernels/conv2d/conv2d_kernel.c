@@ -23,7 +23,13 @@ int64_t hki_conv2d_block_samples(const hki_conv2d_geometry *geometry, bool f64)
 }
 
 /* Each part loads the source again, and Winograd's method transforms it again: two parts are worth that sooner than more. */
-enum { PARTS_MAX = 4, PART_CHANNELS = 48, WINOGRAD_PARTS_MAX = 2, HALF_CHANNELS = 32 };
+enum {
+    PARTS_MAX = 4,
+    PART_CHANNELS = 48,
+    WINOGRAD_PARTS_MAX = 2,
+    TILES_PARTS_MAX = 8,
+    HALF_CHANNELS = 32
+};
 
 int64_t hki_conv2d_parts(const hki_conv2d_geometry *geometry, hki_conv2d_pass pass, bool f64)
 {
@@ -35,9 +41,18 @@ int64_t hki_conv2d_parts(const hki_conv2d_geometry *geometry, hki_conv2d_pass pa
         return 1;
     const int64_t blocks =
         hki_divide_up(geometry->samples, hki_conv2d_block_samples(geometry, f64));
+    if (plan.tiles_in_lanes) /* all samples are one block */
+        return hki_max(1, hki_min(TILES_PARTS_MAX, plan.target_channels / HALF_CHANNELS));
     const int64_t most = hki_divide_up(plan.winograd ? WINOGRAD_PARTS_MAX : PARTS_MAX, blocks);
     const int64_t halves = plan.target_channels >= 2 * HALF_CHANNELS ? 2 : 1;
     return hki_min(most, hki_max(halves, plan.target_channels / PART_CHANNELS));
+}
+
+bool hki_conv2d_is_winograd(const hki_conv2d_geometry *geometry, hki_conv2d_pass pass, bool f64)
+{
+    hki_conv2d_plan plan;
+    hki_conv2d_plan_init(&plan, geometry, pass, hki_conv2d_shape_get(f64));
+    return plan.winograd;
 }
 
 static size_t scratch_bytes(const hki_conv2d_geometry *geometry, hki_conv2d_pass pass, bool f64)

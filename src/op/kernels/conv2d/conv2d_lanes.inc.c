@@ -420,6 +420,8 @@ static void LANES_FN(store_rows)(const hki_conv2d_plan *plan, const LANES_FN(blo
 
 #include "op/kernels/conv2d/conv2d_direct.inc.c"
 #include "op/kernels/conv2d/conv2d_winograd.inc.c"
+#include "op/kernels/conv2d/conv2d_winograd_tiles.inc.c"
+#include "op/kernels/conv2d/conv2d_winograd_end.inc.c"
 
 void LANES_FN(hki_conv2d_apply)(const hki_conv2d_plan *plan, const T *source, const T *weight,
                                 const T *bias, T *target, int64_t begin, int64_t end, void *scratch)
@@ -434,6 +436,10 @@ void LANES_FN(hki_conv2d_apply)(const hki_conv2d_plan *plan, const T *source, co
         LANES_FN(pack)(plan, weight, packed);
     if (plan->direct) {
         LANES_FN(direct_apply)(plan, source, packed, bias, target, begin, end, x);
+        return;
+    }
+    if (plan->tiles_in_lanes) {
+        LANES_FN(tiles_apply)(plan, source, weight, bias, target, begin, end, scratch);
         return;
     }
     LANES_FN(fill_positions)
