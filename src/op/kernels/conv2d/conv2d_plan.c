@@ -16,7 +16,7 @@ enum {
     BLOCK_TILE_BYTES = 12 * 1024,
     DIRECT_BYTES = 256 * 1024,
     WINOGRAD_CHANNELS = 16,              /* fewer do not pay for the transformations */
-    WINOGRAD_BYTES = 2048 * 1024,        /* of a group of tiles, transformed */
+    WINOGRAD_BYTES = 1024 * 1024,        /* of a group of tiles, transformed */
     WINOGRAD_WEIGHT_BYTES = 8192 * 1024, /* of a chunk's weights, or sums for them, transformed */
     WINOGRAD_WEIGH_LANES = 256           /* a product of BLAS should sum over so many elements */
 };
