@@ -8,8 +8,8 @@
    scratch, convolved in register tiles, and transposed back. With few samples in the whole batch,
    strips of rows of one sample take the place of samples.
 
-   Convolutions of 3 x 3 at stride 1 with many channels are Winograd's: 16 products for 2 x 2 results
-   instead of 36, rounded a little differently. There an infinite or NaN element of x makes NaN of all
+   Convolutions of 3 x 3 and, of floats, of 5 x 5 at stride 1 with 16 channels or more are Winograd's where that takes less:
+   16 products for 2 x 2 results instead of 36, or 36 for 4 x 4 instead of 144, rounded a little differently. There an infinite or NaN element of x makes NaN of all
    results of the tiles that it is in, not only of those whose window has it.
 
    Results are a pure function of the geometry, the range of samples and the instruction set

@@ -420,8 +420,6 @@ static void LANES_FN(store_rows)(const hki_conv2d_plan *plan, const LANES_FN(blo
 
 #include "op/kernels/conv2d/conv2d_direct.inc.c"
 #include "op/kernels/conv2d/conv2d_winograd.inc.c"
-#include "op/kernels/conv2d/conv2d_winograd_tiles.inc.c"
-#include "op/kernels/conv2d/conv2d_winograd_end.inc.c"
 
 void LANES_FN(hki_conv2d_apply)(const hki_conv2d_plan *plan, const T *source, const T *weight,
                                 const T *bias, T *target, int64_t begin, int64_t end, void *scratch)

@@ -398,3 +398,9 @@ static bool LANES_FN(winograd_weigh)(const hki_conv2d_plan *plan, LANES_FN(band)
                                               end, scratch);
     return done;
 }
+
+#include "op/kernels/conv2d/conv2d_winograd_tiles.inc.c"
+
+#undef N_MAX
+#undef R_MAX
+#undef BY_TILE

@@ -1,5 +1,5 @@
 /* Winograd's method for few samples: the lanes are tiles, of one sample after the other. On the transformations and products of
-   conv2d_winograd.inc.c, before which it is included. */
+   conv2d_winograd.inc.c, which includes it. */
 
 /* Where the tiles of a vector lie. */
 typedef struct LANES_FN(tile_lanes) {
