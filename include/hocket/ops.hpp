@@ -2033,9 +2033,9 @@ inline array histogram(const array &x, int64_t bins, double low, double high,
  * (cross-correlation, as in every framework) of x (n,channels,height,width) with weight
  * (outputs,channels/groups,rows,columns), plus bias (outputs): (n,outputs,height',width'), of
  * the dtype of all three, where height' = (height + 2 padding - dilation (rows - 1) - 1) /
- * stride + 1, rounded down, and width' likewise. Windows of 3 x 3 at stride 1, with 32 channels
- * or more, are done four at a time by Winograd's method: there an infinity or NaN in x makes NaN
- * of neighbouring results too. bias may be NULL. */
+ * stride + 1, rounded down, and width' likewise. Windows of 3 x 3 and 5 x 5 at stride 1, with 16
+ * channels or more, are done 4 or 16 at a time by Winograd's method: there an infinity or NaN in
+ * x makes NaN of neighbouring results too. bias may be NULL. */
 struct conv2d_options {
     HKI_OPTION(conv2d_options, int_pair, stride)
     HKI_OPTION(conv2d_options, int_pair, padding)

@@ -488,8 +488,8 @@ const hk_op hki_op_conv2d = {
         "(n,outputs,height',width'), of the dtype of all three, where height' = (height + 2 "
         "padding - "
         "dilation (rows - 1) - 1) / stride + 1, rounded down, and width' likewise. Windows of 3 "
-        "x 3 "
-        "at stride 1, with 32 channels or more, are done four at a time by Winograd's method: "
+        "x 3 and 5 x 5 "
+        "at stride 1, with 16 channels or more, are done 4 or 16 at a time by Winograd's method: "
         "there an infinity or NaN in x makes NaN of neighbouring results too.",
     .formula = "y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] * "
                "x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]",

@@ -12,8 +12,8 @@
 enum { MEASURED_SAMPLES = 32, ROUNDS = 3, GEOMETRY_NUMBERS = 13 };
 static const double margin = 0.97; /* another than the rule's must be so much faster */
 
-static const char *const words[] = {"rule",      "lanes",   "direct", "winograd",
-                                    "pointwise", "columns", NULL};
+static const char *const words[] = {"rule",          "lanes",     "direct",  "winograd",
+                                    "winograd_wide", "pointwise", "columns", NULL};
 static const char *const passes[] = {"forward", "data", "weight"};
 static const char *const isas[] = {"portable", "avx2", "avx512"};
 
@@ -69,7 +69,8 @@ static bool is_possible(const hki_conv2d_geometry *g, hki_conv2d_pass pass, bool
     if (g->method == HKI_CONV2D_POINTWISE)
         return hki_conv2d_pointwise_fits(g);
     hki_conv2d_plan_init(&plan, g, pass, hki_conv2d_shape_get(f64));
-    return plan.winograd == (g->method == HKI_CONV2D_WINOGRAD) &&
+    return plan.winograd ==
+               (g->method == HKI_CONV2D_WINOGRAD || g->method == HKI_CONV2D_WINOGRAD_WIDE) &&
            plan.direct == (g->method == HKI_CONV2D_DIRECT);
 }
 
@@ -157,7 +158,9 @@ static hki_conv2d_method method_by_rule(candidate *self)
         return HKI_CONV2D_POINTWISE;
     hki_conv2d_plan plan;
     hki_conv2d_plan_init(&plan, &self->geometry, self->pass, hki_conv2d_shape_get(self->f64));
-    return plan.winograd ? HKI_CONV2D_WINOGRAD : plan.direct ? HKI_CONV2D_DIRECT : HKI_CONV2D_LANES;
+    if (plan.winograd)
+        return plan.tile_n == 6 ? HKI_CONV2D_WINOGRAD_WIDE : HKI_CONV2D_WINOGRAD;
+    return plan.direct ? HKI_CONV2D_DIRECT : HKI_CONV2D_LANES;
 }
 
 static const char *measure(const hki_choice_key *key)

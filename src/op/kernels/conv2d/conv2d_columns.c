@@ -60,8 +60,10 @@ static bool pays(const hki_conv2d_geometry *g, bool f64)
 
 bool hki_conv2d_columns_fit(const hki_conv2d_geometry *g, bool f64)
 {
-    return (g->method == HKI_CONV2D_COLUMNS || (g->method == HKI_CONV2D_BY_RULE && pays(g, f64))) &&
-           is_possible(g);
+    if (g->method == HKI_CONV2D_COLUMNS)
+        return is_possible(g);
+    return g->method == HKI_CONV2D_BY_RULE && pays(g, f64) && is_possible(g) &&
+           !hki_conv2d_is_winograd(g, HKI_CONV2D_FORWARD, f64);
 }
 
 int64_t hki_conv2d_columns_units(const hki_conv2d_geometry *g)

@@ -10,6 +10,9 @@ const hki_conv2d_lane_shape *hki_conv2d_shape_get(bool f64)
     return f64 ? HKI_OF_ISA(&hki_conv2d_shape, _f64) : HKI_OF_ISA(&hki_conv2d_shape, _f32);
 }
 
+/* Vectors of tiles that a piece should have: each transforms the weights. */
+enum { PIECE_VECTORS = 4 };
+
 int64_t hki_conv2d_block_samples(const hki_conv2d_geometry *geometry, bool f64)
 {
     /* The forward pass's; the others cut a small batch nearly the same. */
@@ -19,11 +22,20 @@ int64_t hki_conv2d_block_samples(const hki_conv2d_geometry *geometry, bool f64)
     hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_FORWARD, hki_conv2d_shape_get(f64));
     if (plan.direct)
         return 1;
+    if (plan.tiles_in_lanes)
+        return hki_min(HKI_CONV2D_LANES_MAX, hki_divide_up(PIECE_VECTORS * plan.lanes,
+                                                           plan.tile_rows * plan.tile_columns));
     return plan.strips == 1 ? HKI_CONV2D_LANES_MAX : hki_divide_up(plan.lanes, plan.strips);
 }
 
 /* Each part loads the source again, and Winograd's method transforms it again: two parts are worth that sooner than more. */
-enum { PARTS_MAX = 4, PART_CHANNELS = 48, WINOGRAD_PARTS_MAX = 2, HALF_CHANNELS = 32 };
+enum {
+    PARTS_MAX = 4,
+    PART_CHANNELS = 48,
+    WINOGRAD_PARTS_MAX = 2,
+    TILES_PARTS_MAX = 8, /* where the lanes are tiles */
+    HALF_CHANNELS = 32
+};
 
 int64_t hki_conv2d_parts(const hki_conv2d_geometry *geometry, hki_conv2d_pass pass, bool f64)
 {
@@ -35,9 +47,19 @@ int64_t hki_conv2d_parts(const hki_conv2d_geometry *geometry, hki_conv2d_pass pa
         return 1;
     const int64_t blocks =
         hki_divide_up(geometry->samples, hki_conv2d_block_samples(geometry, f64));
+    if (plan.tiles_in_lanes)
+        return hki_min(hki_divide_up(TILES_PARTS_MAX, blocks),
+                       hki_max(1, plan.target_channels / HALF_CHANNELS));
     const int64_t most = hki_divide_up(plan.winograd ? WINOGRAD_PARTS_MAX : PARTS_MAX, blocks);
     const int64_t halves = plan.target_channels >= 2 * HALF_CHANNELS ? 2 : 1;
     return hki_min(most, hki_max(halves, plan.target_channels / PART_CHANNELS));
+}
+
+bool hki_conv2d_is_winograd(const hki_conv2d_geometry *geometry, hki_conv2d_pass pass, bool f64)
+{
+    hki_conv2d_plan plan;
+    hki_conv2d_plan_init(&plan, geometry, pass, hki_conv2d_shape_get(f64));
+    return plan.winograd;
 }
 
 static size_t scratch_bytes(const hki_conv2d_geometry *geometry, hki_conv2d_pass pass, bool f64)

@@ -8,8 +8,8 @@
    scratch, convolved in register tiles, and transposed back. With few samples in the whole batch,
    strips of rows of one sample take the place of samples.
 
-   Convolutions of 3 x 3 at stride 1 with many channels are Winograd's: 16 products for 2 x 2 results
-   instead of 36, rounded a little differently. There an infinite or NaN element of x makes NaN of all
+   Convolutions of 3 x 3 and, of floats, of 5 x 5 at stride 1 with 16 channels or more are Winograd's where that takes less:
+   16 products for 2 x 2 results instead of 36, or 36 for 4 x 4 instead of 144, rounded a little differently. There an infinite or NaN element of x makes NaN of all
    results of the tiles that it is in, not only of those whose window has it.
 
    Results are a pure function of the geometry, the range of samples and the instruction set
@@ -30,12 +30,13 @@ typedef enum hki_conv2d_pass {
 } hki_conv2d_pass;
 
 typedef enum hki_conv2d_method {
-    HKI_CONV2D_BY_RULE, /* of those below, by estimated cycles */
-    HKI_CONV2D_LANES,   /* samples, or strips of them, in the lanes */
-    HKI_CONV2D_DIRECT,  /* columns of an image in the lanes */
-    HKI_CONV2D_WINOGRAD,
-    HKI_CONV2D_POINTWISE, /* conv2d_pointwise.h */
-    HKI_CONV2D_COLUMNS,   /* conv2d_columns.h */
+    HKI_CONV2D_BY_RULE,       /* of those below, by estimated cycles */
+    HKI_CONV2D_LANES,         /* samples, or strips of them, in the lanes */
+    HKI_CONV2D_DIRECT,        /* columns of an image in the lanes */
+    HKI_CONV2D_WINOGRAD,      /* 16 products for 2 x 2 results of 3 x 3; of 5 x 5 as below */
+    HKI_CONV2D_WINOGRAD_WIDE, /* 36 products for 4 x 4 results of 3 x 3, or for 2 x 2 of 5 x 5 */
+    HKI_CONV2D_POINTWISE,     /* conv2d_pointwise.h */
+    HKI_CONV2D_COLUMNS,       /* conv2d_columns.h */
     HKI_CONV2D_METHOD_COUNT
 } hki_conv2d_method;
 
@@ -60,6 +61,9 @@ int64_t hki_conv2d_block_samples(const hki_conv2d_geometry *geometry, bool f64);
 /* Parts that a pass's result may be cut into, for cores that have no samples: 1 where there are blocks of samples enough,
    or where parts would not pay. Whatever the cut, the bytes of the result are the same. */
 int64_t hki_conv2d_parts(const hki_conv2d_geometry *geometry, hki_conv2d_pass pass, bool f64);
+
+/* Whether a pass goes by Winograd's method. */
+bool hki_conv2d_is_winograd(const hki_conv2d_geometry *geometry, hki_conv2d_pass pass, bool f64);
 
 /* Independent of the piece's size: any range of samples works with that much. */
 size_t hki_conv2d_forward_scratch_bytes(const hki_conv2d_geometry *geometry, bool f64);

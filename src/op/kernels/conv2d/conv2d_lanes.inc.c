@@ -436,6 +436,10 @@ void LANES_FN(hki_conv2d_apply)(const hki_conv2d_plan *plan, const T *source, co
         LANES_FN(direct_apply)(plan, source, packed, bias, target, begin, end, x);
         return;
     }
+    if (plan->tiles_in_lanes) {
+        LANES_FN(tiles_apply)(plan, source, weight, bias, target, begin, end, scratch);
+        return;
+    }
     LANES_FN(fill_positions)
     (plan->pixel_position, plan->band_rows, row_stride, column->source, plan->column_position);
     /* the padding columns are never written again */

@@ -2,6 +2,7 @@
 
 #include "base/sync.h"
 
+#include <math.h>
 #include <string.h>
 
 /* What a source band may take, and what a result held across chunks may: together about an L2. */
@@ -14,9 +15,10 @@ enum {
     WEIGH_DEEP_BYTES = 44 * 1024,
     BLOCK_TILE_BYTES = 12 * 1024,
     DIRECT_BYTES = 256 * 1024,
-    WINOGRAD_CHANNELS = 32,       /* fewer do not pay for the transformations */
-    WINOGRAD_BYTES = 2048 * 1024, /* of a group of tiles, transformed */
-    WINOGRAD_WEIGH_LANES = 256    /* a product of BLAS should sum over so many elements */
+    WINOGRAD_CHANNELS = 16,              /* fewer do not pay for the transformations */
+    WINOGRAD_BYTES = 1024 * 1024,        /* of a group of tiles, transformed */
+    WINOGRAD_WEIGHT_BYTES = 8192 * 1024, /* of a chunk's weights, or sums for them, transformed */
+    WINOGRAD_WEIGH_LANES = 256           /* a product of BLAS should sum over so many elements */
 };
 
 /* The phase of tap k and its source offset: target = phase + phases t reads source = step t +
@@ -180,59 +182,115 @@ static int64_t winograd_tile_o(const hki_conv2d_plan *plan)
                                                        : HKI_WINOGRAD_TILE_O / 2;
 }
 
+/* m of tiles with n x n products; 0: there are none for the kernel. */
+static int64_t winograd_tile_m(const hki_conv2d_plan *plan, int64_t n)
+{
+    const int64_t kernel = plan->row.kernel;
+    if (n == 6 && plan->element_size != HKI_WINOGRAD_WIDE_BYTES)
+        return 0;
+    return kernel == 3 || (kernel == 5 && n == 6) ? n + 1 - kernel : 0;
+}
+
 static bool can_be_winograd(const hki_conv2d_plan *plan)
 {
     const hki_conv2d_axis *const axes[2] = {&plan->row, &plan->column};
     for (int i = 0; i < 2; i++)
-        if (axes[i]->kernel != 3 || axes[i]->stride != 1 || axes[i]->dilation != 1)
+        if (axes[i]->kernel != plan->row.kernel || axes[i]->stride != 1 || axes[i]->dilation != 1)
             return false;
-    return plan->strips == 1 && plan->source_channels >= WINOGRAD_CHANNELS &&
+    return (plan->strips == 1 || plan->pass != HKI_CONV2D_BACKWARD_WEIGHT) &&
+           plan->source_channels >= WINOGRAD_CHANNELS &&
            plan->target_channels >= WINOGRAD_CHANNELS &&
-           plan->target_channels % winograd_tile_o(plan) == 0;
+           plan->target_channels % winograd_tile_o(plan) == 0 &&
+           (winograd_tile_m(plan, 4) > 0 || winograd_tile_m(plan, 6) > 0);
 }
 
-/* Whether Winograd's method beats multiplying out, by estimated products of a plane. */
-static bool winograd_pays(const hki_conv2d_plan *plan)
+/* Estimated products of a plane and vector, with those that transformations take the time of. */
+static double winograd_cost(const hki_conv2d_plan *plan, int64_t n, int64_t samples)
+{
+    const int64_t m = winograd_tile_m(plan, n);
+    if (m == 0)
+        return INFINITY;
+    const double in = (double)plan->source_channels, out = (double)plan->target_channels;
+    int64_t tiles = hki_divide_up(plan->row.target, m) * hki_divide_up(plan->column.target, m);
+    double planes = 8 / in + 8 / out, weight = 1.5; /* of an element of what is transformed */
+    if (plan->strips != 1) {                        /* the lanes are tiles */
+        const double packed = (double)(n * n * plan->element_size) * in * out;
+        tiles = hki_divide_up(samples * tiles, plan->lanes);
+        planes += 4 / out; /* copied one by one */
+        weight = 0.2 + packed / (32 << 20);
+    }
+    return (double)(n * n) * ((double)tiles * (1.05 + planes) + weight);
+}
+
+/* Products that meet padding along an axis. */
+static int64_t padded_products(const hki_conv2d_axis *axis)
+{
+    const int64_t low = hki_max(0, -axis->offset_min);
+    const int64_t high = hki_max(0, axis->target + axis->offset_max - axis->source);
+    return low * (low + 1) / 2 + high * (high + 1) / 2;
+}
+
+/* Of multiplying out, which leaves padding out. */
+static double plain_cost(const hki_conv2d_plan *plan, int64_t samples)
 {
     const hki_conv2d_axis *const axes[2] = {&plan->row, &plan->column};
-    double products = 1, plain = 1;
-    for (int i = 0; i < 2; i++) {
-        const hki_conv2d_axis *axis = axes[i];
-        products *= 4 * (double)hki_divide_up(axis->target, 2);
-        plain *= 3 * (double)axis->target - 2; /* with padding of 1, which is left out by rows */
-    }
-    const double transforms = 8 / (double)plan->source_channels + 8 / (double)plan->target_channels;
-    /* transforming a weight takes about so many products' time */
-    const double weight = plan->pass == HKI_CONV2D_BACKWARD_WEIGHT ? 0 : 32;
-    return products * (1.05 + transforms) + weight < plain;
+    double products = 1;
+    for (int i = 0; i < 2; i++)
+        products *= (double)(axes[i]->kernel * axes[i]->target - padded_products(axes[i]));
+    if (plan->strips != 1) /* those of one sample have a better way than strips */
+        return products * (samples == 1 ? 1 : 1.2) * (double)samples / (double)plan->lanes;
+    /* sums over lanes, of a gradient */
+    return products + (plan->pass == HKI_CONV2D_BACKWARD_WEIGHT ? 64 : 0);
+}
+
+/* Sets the tiles of least cost, and says whether they beat multiplying out. */
+static bool winograd_pays(hki_conv2d_plan *plan, int64_t samples)
+{
+    const double narrow = winograd_cost(plan, 4, samples), wide = winograd_cost(plan, 6, samples);
+    plan->tile_n = narrow <= wide ? 4 : 6;
+    return fmin(narrow, wide) < plain_cost(plan, samples);
 }
 
 /* Tiles, bands, groups, and room for them. */
-static void winograd_init(hki_conv2d_plan *plan)
+static void winograd_init(hki_conv2d_plan *plan, int64_t samples)
 {
     const int64_t vector = plan->lanes * plan->element_size;
-    const int64_t channels = plan->source_channels + plan->target_channels;
     const bool weigh = plan->pass == HKI_CONV2D_BACKWARD_WEIGHT;
     plan->tile_o = winograd_tile_o(plan);
     plan->tile_w = plan->shape.tile_w[plan->tile_o];
-    plan->tile_rows = hki_divide_up(plan->row.target, 2);
-    plan->tile_columns = hki_divide_up(plan->column.target, 2);
-    plan->positions =
-        hki_max(plan->positions, plan->left + plan->column.offset_min + 2 * plan->tile_columns + 2);
+    const int64_t n = plan->tile_n, m = winograd_tile_m(plan, n), parts = n * n;
+    plan->tile_m = m;
+    plan->tile_rows = hki_divide_up(plan->row.target, m);
+    plan->tile_columns = hki_divide_up(plan->column.target, m);
+    plan->positions = hki_max(plan->positions, plan->left + plan->column.offset_min +
+                                                   m * (plan->tile_columns - 1) + n);
     plan->column_pitch = plan->positions;
     plan->chunk = plan->source_channels;
+    /* the source is transformed again for each chunk */
+    const int64_t packed = parts * plan->source_channels * plan->element_size;
+    const int64_t chunks = hki_divide_up(plan->target_channels * packed, WINOGRAD_WEIGHT_BYTES);
+    plan->target_chunk = hki_round_up(hki_divide_up(plan->target_channels, chunks), plan->tile_o);
+    const int64_t channels = plan->source_channels + plan->target_chunk;
     const int64_t row_bytes = plan->source_channels * plan->positions * vector;
-    int64_t rows = hki_max(1, (SOURCE_BYTES / row_bytes - 2) / 2);
+    int64_t rows = hki_max(1, (SOURCE_BYTES / row_bytes - (n - m)) / m);
     plan->band_t = hki_divide_up(plan->tile_rows, hki_divide_up(plan->tile_rows, rows));
-    plan->band_rows = 2 * plan->band_t + 2;
+    plan->band_rows = m * plan->band_t + n - m;
     const int64_t least = weigh ? WINOGRAD_WEIGH_LANES / plan->lanes : 2 * plan->tile_w;
-    const int64_t most = plan->band_t * plan->tile_columns;
-    int64_t group = hki_max(least, WINOGRAD_BYTES / (16 * channels * vector));
+    int64_t most = plan->band_t * plan->tile_columns;
+    if (plan->strips != 1) {
+        plan->tiles_in_lanes = true;
+        plan->strips = 1;
+        plan->strip_t = plan->strip_rows = plan->row.target;
+        plan->band_t = plan->band_rows = 0;
+        most =
+            hki_divide_up(hki_max(1, samples) * plan->tile_rows * plan->tile_columns, plan->lanes);
+    }
+    int64_t group = hki_max(least, WINOGRAD_BYTES / (parts * channels * vector));
     group = hki_min(most, hki_divide_up(group, plan->tile_w) * plan->tile_w);
     plan->group = group;
     plan->source_part = (plan->source_channels * group | 1) * plan->lanes;
-    plan->target_part = (plan->target_channels * group | 1) * plan->lanes;
-    plan->weight_part = plan->source_channels * plan->target_channels;
+    plan->target_part = (plan->target_chunk * group | 1) * plan->lanes;
+    plan->weight_part = plan->source_channels * plan->target_chunk;
     if (!weigh)
         plan->weight_part = (hki_divide_up(plan->weight_part, plan->lanes) | 1) * plan->lanes;
 }
@@ -240,21 +298,22 @@ static void winograd_init(hki_conv2d_plan *plan)
 static size_t winograd_place(hki_conv2d_plan *plan, size_t at)
 {
     const size_t vector = (size_t)(plan->lanes * plan->element_size);
-    const size_t sources = (size_t)plan->source_channels, targets = (size_t)plan->target_channels;
+    const size_t sources = (size_t)plan->source_channels, targets = (size_t)plan->target_chunk;
+    const size_t parts = (size_t)(plan->tile_n * plan->tile_n);
     plan->packed_at = hki_round_up_bytes(at, HKI_CACHE_LINE);
-    at = plan->packed_at + 16 * (size_t)(plan->weight_part * plan->element_size);
+    at = plan->packed_at + parts * (size_t)(plan->weight_part * plan->element_size);
     plan->source_at = hki_round_up_bytes(at, HKI_CACHE_LINE);
     /* transpositions may read past an end */
     at = plan->source_at +
          ((size_t)plan->band_rows * sources * (size_t)plan->positions + 1) * vector;
     plan->target_at = at;
-    at +=
-        (targets * 2 * (size_t)plan->band_t * (size_t)plan->column.target + HKI_CONV2D_LANES_MAX) *
-        vector;
+    at += (targets * (size_t)(plan->tile_m * plan->band_t * plan->column.target) +
+           HKI_CONV2D_LANES_MAX) *
+          vector;
     plan->winograd_source_at = at;
-    at += 16 * (size_t)(plan->source_part * plan->element_size) + vector;
+    at += parts * (size_t)(plan->source_part * plan->element_size) + vector;
     plan->winograd_sums_at = at;
-    return at + 16 * (size_t)(plan->target_part * plan->element_size);
+    return at + parts * (size_t)(plan->target_part * plan->element_size);
 }
 
 /* The axes, and the weights' strides: what does not depend on where the source lies. */
@@ -335,11 +394,14 @@ static void choose_method(hki_conv2d_plan *plan, const hki_conv2d_geometry *g)
     bool winograd = can_be_winograd(plan), direct = can_be_direct(plan);
     if (g->method == HKI_CONV2D_LANES)
         return;
-    plan->winograd = winograd && g->method == HKI_CONV2D_WINOGRAD;
+    const bool narrow = g->method == HKI_CONV2D_WINOGRAD && winograd_tile_m(plan, 4) > 0;
+    plan->tile_n = narrow || winograd_tile_m(plan, 6) == 0 ? 4 : 6;
+    plan->winograd =
+        winograd && (g->method == HKI_CONV2D_WINOGRAD || g->method == HKI_CONV2D_WINOGRAD_WIDE);
     plan->direct = direct && g->method == HKI_CONV2D_DIRECT;
     if (plan->winograd || plan->direct)
         return;
-    plan->winograd = winograd && winograd_pays(plan);
+    plan->winograd = winograd && winograd_pays(plan, g->samples);
     plan->direct = !plan->winograd && direct && direct_pays(plan, g->samples);
 }
 
@@ -354,7 +416,7 @@ void hki_conv2d_plan_init(hki_conv2d_plan *plan, const hki_conv2d_geometry *g, h
     choose_bands(plan);
     choose_method(plan, g);
     if (plan->winograd)
-        winograd_init(plan);
+        winograd_init(plan, g->samples);
     if (plan->direct) {
         plan->strips = 1;
         plan->strip_t = plan->strip_rows = plan->row.target;
@@ -374,7 +436,7 @@ void hki_conv2d_plan_init(hki_conv2d_plan *plan, const hki_conv2d_geometry *g, h
     size_t vector = (size_t)(plan->lanes * plan->element_size);
     int64_t pixels = plan->band_rows * column->source;
     if (weigh)
-        pixels += (plan->winograd ? 2 : 1) * plan->band_t * column->target;
+        pixels += (plan->winograd ? plan->tile_m : 1) * plan->band_t * column->target;
     if (plan->direct)
         pixels = 2 * plan->row.target * hki_divide_up(column->target, plan->lanes);
     plan->packed_at = tables_bytes(plan, pixels);

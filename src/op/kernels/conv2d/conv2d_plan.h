@@ -10,6 +10,7 @@ enum {
     HKI_CONV2D_TILE_O_MAX = 10, /* channels of a register tile */
     HKI_CONV2D_TILE_W_MAX = 6,  /* columns (or weights) of a register tile */
     HKI_CONV2D_LANES_MAX = 16,
+    HKI_WINOGRAD_WIDE_BYTES = 4, /* of elements that have tiles of 6 x 6 products */
     HKI_WINOGRAD_TILE_O =
         8, /* channels of a register tile of Winograd's products; or half of that */
 };
@@ -57,9 +58,12 @@ typedef struct hki_conv2d_plan {
     bool direct; /* columns in the lanes, see conv2d_direct.inc.c; no strips, bands, chunks */
     bool
         winograd; /* see conv2d_winograd.inc.c; band_t counts rows of tiles then; no strips, chunks */
-    int64_t tile_rows, tile_columns; /* winograd: tiles of 2 x 2 results */
-    int64_t group;                   /* winograd: tiles done at a time */
-    /* winograd: from one of the 16 matrices to the next, in elements; odd in lines, for they are
+    int64_t tile_n,
+        tile_m; /* winograd: tiles of m x m results, of n x n products for each weight's place */
+    int64_t tile_rows, tile_columns; /* winograd: tiles of an image */
+    bool tiles_in_lanes;             /* winograd: not samples, of which there are few; no bands */
+    int64_t group;                   /* winograd: tiles, or vectors of them, done at a time */
+    /* winograd: from one of the n x n matrices to the next, in elements; odd in lines, for they are
        written side by side and a cache has few places for one remainder */
     int64_t source_part, target_part, weight_part;
     int64_t *channel_offset; /* winograd: [source_channels], in elements of transformed input */
@@ -75,7 +79,7 @@ typedef struct hki_conv2d_plan {
     int64_t band_t;                     /* t of the row axis done at a time */
     int64_t band_rows;                  /* source rows that a band takes, at most */
     int64_t chunk;                      /* source channels done at a time */
-    int64_t target_chunk;               /* weigh: target channels likewise */
+    int64_t target_chunk;               /* weigh, winograd: target channels likewise */
     int64_t sub_t; /* t per tile of results in L1: apply transposes so many, weigh sums them */
     int64_t tile_o, tile_w;
     int64_t inner_begin, inner_end; /* t of the row axis at which all taps touch the source */

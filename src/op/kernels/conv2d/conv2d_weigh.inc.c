@@ -113,8 +113,8 @@ bool LANES_FN(hki_conv2d_weigh)(const hki_conv2d_plan *plan, const T *x, const T
          plan->winograd ? plan->source_channels * row_stride : row_stride, column->source,
          plan->column_position);
         LANES_FN(fill_positions)
-        (dy_position, plan->winograd ? 2 * plan->band_t : plan->band_t, dy_row, column->target,
-         NULL);
+        (dy_position, plan->winograd ? plan->tile_m * plan->band_t : plan->band_t, dy_row,
+         column->target, NULL);
     }
     LANES_FN(band)
     x_band = {.source = x,
