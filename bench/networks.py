@@ -8,7 +8,8 @@ has it loaded), which waits while another one measures; in each round every side
 time, for the sake of machines that others use too, with one core its processor time, on a GPU its median, and of all rounds their median; PyTorch's is that of its fastest
 variant: eager, channels_last, and of the networks that --compile
 names torch.compile. Ratios are PyTorch's through hocket's: above 1 hocket is faster, or takes less. Memory is what making the
-network and three steps take at most (the peak of the resident set), before anything else but a warm-up.
+network and three steps take at most (the peak of the resident set), before anything else but a warm-up. What that freed has gone back to the system, and all
+pages of libraries are mapped, so that neither side has memory that does not count, or counts code that it is the first to run.
 
 With --device all is on that GPU: PyTorch has CUDA graphs as further variants, and cudnn.benchmark; hocket is measured by what a run with
 HOCKET_TUNE=measure has chosen, and by rules alone; a training step is a tenth of ten between two waits; memory is the device's.
@@ -205,7 +206,7 @@ def print_part(cases, what, threads):
 def print_memory(cases):
     print("\nmemory of three steps, MiB at most")
     for case in cases:
-        ours, theirs = (f"{case.bytes[side] / 2 ** 20:.0f}" if case.bytes.get(side) else "-" for side in ("hocket", "torch"))
+        ours, theirs = (f"{case.bytes[side] / 2 ** 20:.2f}" if case.bytes.get(side) else "-" for side in ("hocket", "torch"))
         ratio = case.memory_ratio()
         print(f"  {f'{case.name}, {case.size}, {case.batch}':22} {ours:>26} {theirs:>26} {f'{ratio:.2f}' if ratio else '-':>6}")
 
