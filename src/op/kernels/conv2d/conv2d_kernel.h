@@ -61,7 +61,7 @@ int64_t hki_conv2d_block_samples(const hki_conv2d_geometry *geometry, bool f64);
    or where parts would not pay. Whatever the cut, the bytes of the result are the same. */
 int64_t hki_conv2d_parts(const hki_conv2d_geometry *geometry, hki_conv2d_pass pass, bool f64);
 
-/* Independent of the piece's size: any range of samples works with that much. */
+/* Independent of the piece's size: any range of samples works with that much, of the geometry's parts. */
 size_t hki_conv2d_forward_scratch_bytes(const hki_conv2d_geometry *geometry, bool f64);
 size_t hki_conv2d_backward_data_scratch_bytes(const hki_conv2d_geometry *geometry, bool f64);
 size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geometry, bool f64);

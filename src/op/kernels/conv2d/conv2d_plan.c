@@ -230,9 +230,11 @@ static void winograd_init(hki_conv2d_plan *plan)
     int64_t group = hki_max(least, WINOGRAD_BYTES / (16 * channels * vector));
     group = hki_min(most, hki_divide_up(group, plan->tile_w) * plan->tile_w);
     plan->group = group;
+    plan->made_channels = hki_conv2d_part_channel(plan, plan->part_end) -
+                          hki_conv2d_part_channel(plan, plan->part_begin);
     plan->source_part = (plan->source_channels * group | 1) * plan->lanes;
-    plan->target_part = (plan->target_channels * group | 1) * plan->lanes;
-    plan->weight_part = plan->source_channels * plan->target_channels;
+    plan->target_part = (plan->made_channels * group | 1) * plan->lanes;
+    plan->weight_part = plan->source_channels * plan->made_channels;
     if (!weigh)
         plan->weight_part = (hki_divide_up(plan->weight_part, plan->lanes) | 1) * plan->lanes;
 }
@@ -240,7 +242,7 @@ static void winograd_init(hki_conv2d_plan *plan)
 static size_t winograd_place(hki_conv2d_plan *plan, size_t at)
 {
     const size_t vector = (size_t)(plan->lanes * plan->element_size);
-    const size_t sources = (size_t)plan->source_channels, targets = (size_t)plan->target_channels;
+    const size_t sources = (size_t)plan->source_channels, targets = (size_t)plan->made_channels;
     plan->packed_at = hki_round_up_bytes(at, HKI_CACHE_LINE);
     at = plan->packed_at + 16 * (size_t)(plan->weight_part * plan->element_size);
     plan->source_at = hki_round_up_bytes(at, HKI_CACHE_LINE);

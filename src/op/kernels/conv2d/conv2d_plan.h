@@ -59,6 +59,7 @@ typedef struct hki_conv2d_plan {
         winograd; /* see conv2d_winograd.inc.c; band_t counts rows of tiles then; no strips, chunks */
     int64_t tile_rows, tile_columns; /* winograd: tiles of 2 x 2 results */
     int64_t group;                   /* winograd: tiles done at a time */
+    int64_t made_channels; /* winograd: target channels of the parts; its arrays have no others */
     /* winograd: from one of the 16 matrices to the next, in elements; odd in lines, for they are
        written side by side and a cache has few places for one remainder */
     int64_t source_part, target_part, weight_part;

@@ -101,7 +101,7 @@ LANES_INLINE void LANES_FN(winograd_pack_tile)(const hki_conv2d_plan *plan, cons
     }
 }
 
-/* [16][channel tile][source channel][channel of the tile] */
+/* Of the parts: [16][channel tile][source channel][channel of the tile] */
 LANES_TARGET static void LANES_FN(winograd_pack)(const hki_conv2d_plan *plan, const T *weight,
                                                  T *packed)
 {
@@ -110,7 +110,7 @@ LANES_TARGET static void LANES_FN(winograd_pack)(const hki_conv2d_plan *plan, co
     const int64_t end = hki_conv2d_part_channel(plan, plan->part_end);
     for (int64_t o = begin; o < end; o += plan->tile_o) {
         const T *from = weight + o * plan->weight_target_stride;
-        T *to = packed + o * plan->source_channels;
+        T *to = packed + (o - begin) * plan->source_channels;
         if (plan->tile_o == HKI_WINOGRAD_TILE_O)
             LANES_FN(winograd_pack_tile)(plan, from, HKI_WINOGRAD_TILE_O, to, part);
         else
@@ -152,7 +152,7 @@ LANES_TARGET static void LANES_FN(winograd_transform)(const hki_conv2d_plan *pla
     }
 }
 
-/* The results of these tiles: y is the band's, [target channel][rows][column][lane]. */
+/* The results of these tiles: y is the band's, [channel of the parts][rows][column][lane]. */
 LANES_TARGET static void LANES_FN(winograd_results)(const hki_conv2d_plan *plan, const T *sums,
                                                     const T *bias, int64_t first, int64_t count,
                                                     int64_t rows, T *y)
@@ -165,10 +165,10 @@ LANES_TARGET static void LANES_FN(winograd_results)(const hki_conv2d_plan *plan,
         for (int64_t t = 0; t < count; t++) {
             const int64_t row = 2 * ((first + t) / plan->tile_columns);
             const int64_t column = 2 * ((first + t) % plan->tile_columns);
-            T *to = y + ((o * rows + row) * width + column) * L;
+            T *to = y + (((o - begin) * rows + row) * width + column) * L;
             V v[4];
             LANES_FN(winograd_output)
-            (sums + o * channel + t * L, plan->target_part, v);
+            (sums + (o - begin) * channel + t * L, plan->target_part, v);
             UNROLL for (int i = 0; i < 2; i++)
             {
                 *(V *)(to + i * width * L) = v[2 * i] + start;
@@ -185,8 +185,6 @@ static void LANES_FN(winograd_multiply)(const hki_conv2d_plan *plan, const T *pa
 {
     const int64_t channel = plan->group * L, inputs = plan->source_channels;
     const int64_t row_offset[1] = {0};
-    const int64_t part_begin = hki_conv2d_part_channel(plan, plan->part_begin);
-    const int64_t part_end = hki_conv2d_part_channel(plan, plan->part_end);
     LANES_FN(tile)
     tile = {.row_offset = row_offset,
             .col_offset = plan->channel_offset,
@@ -198,7 +196,7 @@ static void LANES_FN(winograd_multiply)(const hki_conv2d_plan *plan, const T *pa
             .y_pixel_stride = L};
     for (int64_t part = 0; part < 16; part++) {
         const T *x = source + part * plan->source_part;
-        for (int64_t o = part_begin; o < part_end; o += plan->tile_o) {
+        for (int64_t o = 0; o < plan->made_channels; o += plan->tile_o) {
             tile.weight = packed + part * plan->weight_part + o * inputs;
             for (int64_t t = 0, end, i = 0; t < count; t = end, i++) {
                 end = hki_conv2d_part_begin(count, plan->tile_w, i + 1);
@@ -235,7 +233,7 @@ static void LANES_FN(winograd_apply)(const hki_conv2d_plan *plan, LANES_FN(band)
                 LANES_FN(winograd_results)(plan, sums, bias, at, count, rows, y);
             }
             LANES_FN(store_rows)
-            (plan, &block, y + o0 * rows * plan->column.target * L, rows, o0, o1, 2 * t0, target);
+            (plan, &block, y, rows, o0, o1, 2 * t0, target);
         }
     }
 }
