@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Every network of examples/models/: a training step, the inference of one sample, memory; hocket against PyTorch, taking turns.
 
     bench/networks.py [--model NAME]... [--sizes book|small]... [--threads N]... [--rounds N] [--compile NAME]... [--python PYTHON]
@@ -8,7 +9,9 @@ has it loaded), which waits while another one measures; in each round every side
 time, for the sake of machines that others use too, with one core its processor time, on a GPU its median, and of all rounds their median; PyTorch's is that of its fastest
 variant: eager, channels_last, and of the networks that --compile
 names torch.compile. Ratios are PyTorch's through hocket's: above 1 hocket is faster, or takes less. Memory is what making the
-network and three steps take at most (the peak of the resident set), before anything else but a warm-up.
+network and three steps take at most (the peak of the resident set), before anything else but a warm-up. What that freed has gone back to the system, and all
+pages of libraries are mapped, so that neither side has memory that does not count, or counts code that it is the first to run. --memory measures
+nothing else: the median of as many fresh processes as there are rounds.
 
 With --device all is on that GPU: PyTorch has CUDA graphs as further variants, and cudnn.benchmark; hocket is measured by what a run with
 HOCKET_TUNE=measure has chosen, and by rules alone; a training step is a tenth of ten between two waits; memory is the device's.
@@ -124,6 +127,19 @@ class Case:
         return {(threads, tune): Side(self.ours, threads, libraries, **(choices if tune == "measured" else {"HOCKET_TUNE": "off"}))
                 for threads in self.args.threads for tune in ("measured", "rules")}
 
+    def measure_memory(self, peer):
+        """Alone, in fresh processes, taking turns."""
+        values = {"hocket": [], "torch": []}
+        for _ in range(self.args.rounds):
+            ours = Side(self.ours, self.args.threads[0], self.args.library_path)
+            peer.ask("child", self.name, *self.options)
+            for name, side in (("hocket", ours), ("torch", peer)):
+                values[name].append(side.ask("memory", 3).get("bytes"))
+            ours.end()
+            peer.ask("end")
+        self.bytes = {name: statistics.median(all_of) for name, all_of in values.items() if all(all_of)}
+        note(f"{self.name}, {self.size}: memory {self.memory_ratio() or 0:.2f}, bytes {values}")
+
     def measure(self, peer):
         ours = self.our_sides()
         peer.ask("child", self.name, *self.options)
@@ -205,7 +221,7 @@ def print_part(cases, what, threads):
 def print_memory(cases):
     print("\nmemory of three steps, MiB at most")
     for case in cases:
-        ours, theirs = (f"{case.bytes[side] / 2 ** 20:.0f}" if case.bytes.get(side) else "-" for side in ("hocket", "torch"))
+        ours, theirs = (f"{case.bytes[side] / 2 ** 20:.2f}" if case.bytes.get(side) else "-" for side in ("hocket", "torch"))
         ratio = case.memory_ratio()
         print(f"  {f'{case.name}, {case.size}, {case.batch}':22} {ours:>26} {theirs:>26} {f'{ratio:.2f}' if ratio else '-':>6}")
 
@@ -237,8 +253,11 @@ def run(args):
         for name in args.model or SIZES:
             for size in args.sizes or ("book", "small"):
                 case = Case(name, size, args)
-                case.measure(peer)
                 cases.append(case)
+                if args.memory:
+                    case.measure_memory(peer)
+                    continue
+                case.measure(peer)
                 note(f"{name}, {size}: " + ", ".join(
                     f"{what} {n} {case.ratio(what, n) or 0:.2f} ({case.best('torch', what, n)[0]}; {milliseconds(case.best('hocket', what, n)[1])}"
                     f" and {milliseconds(case.best('torch', what, n)[1])} ms)" for what in WHAT for n in args.threads)
@@ -246,7 +265,7 @@ def run(args):
     except KeyboardInterrupt:
         note("interrupted: what is done follows")
     peer.end()
-    for what in WHAT:
+    for what in WHAT if not args.memory else ():
         for threads in args.threads:
             print_part(cases, what, threads)
     print_memory(cases)
@@ -263,6 +282,7 @@ def add_arguments(parser):
                         help="try torch.compile for this one, which takes up to minutes; may be repeated")
     parser.add_argument("--batch", type=int, help="samples of a batch, in place of each network's own")
     parser.add_argument("--device", help="such as cuda:0: all on that, PyTorch also by CUDA graphs, memory the device's (default: the CPU)")
+    parser.add_argument("--memory", action="store_true", help="memory alone")
     parser.add_argument("--threads", type=int, action="append", help="cores (default 2 and 1); may be repeated")
 
 

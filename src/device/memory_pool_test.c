@@ -141,8 +141,8 @@ static uint64_t held_bytes(const hki_device *device)
 }
 
 /* Steps that each take blocks of sizes of their own, and free some on the way: what is held is little more than what is in use
- * at most, though no two sizes are of one class. */
-static void test_sizes(void)
+ * at most, though their sizes are of many classes. */
+static void test_sizes(size_t least_kib, size_t more_kib)
 {
     enum { STEPS = 6, BLOCKS = 24 };
     hki_device device = {.class = &large_class};
@@ -151,7 +151,7 @@ static void test_sizes(void)
         void *blocks[BLOCKS];
         size_t sizes[BLOCKS];
         for (int i = 0; i < BLOCKS; i++) {
-            sizes[i] = (size_t)(((i * 7 + step * 5) % 16 + 1) * 300) << 10;
+            sizes[i] = (least_kib + (size_t)((i * 7 + step * 5) % 16) * more_kib) << 10;
             blocks[i] = hki_device_allocate(&device, sizes[i]);
             CHECK(blocks[i] && (uintptr_t)blocks[i] % 64 == 0);
             if (i % 3 == 2)
@@ -265,7 +265,8 @@ int main(void)
     test_trim();
     test_any_order();
     if (!HKI_ADDRESS_SANITIZER) { /* which is to see each block freed */
-        test_sizes();
+        test_sizes(300, 300);
+        test_sizes(16, 3); /* gradients of a small network */
         test_neighbours();
         test_little_room();
     }

@@ -5,7 +5,7 @@
 
 #include "device/device.h"
 
-enum { HKI_RANGE_LEAST = 64 << 10 }; /* bytes of a large block */
+enum { HKI_RANGE_LEAST = 16 << 10 }; /* bytes of a large block */
 
 typedef struct hki_segment hki_segment;
 

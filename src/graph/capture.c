@@ -240,7 +240,7 @@ static hki_node *node_add(hki_capture *self, const char *operation, int operand_
                        .last_call = graph->node_count,
                        .draw = -1,
                        .options_bytes = options_bytes};
-    node->operands = calloc((size_t)operand_count + 1, sizeof *node->operands);
+    node->operands = calloc((size_t)(operand_count ? operand_count : 1), sizeof *node->operands);
     node->options = options_bytes ? malloc(options_bytes) : NULL;
     graph->node_count++; /* what it holds is freed with the graph */
     if (!node->operands || (options_bytes && !node->options)) {

@@ -249,6 +249,23 @@ static void find_constants(hki_chain *chain, const hk_graph *graph)
     }
 }
 
+/* Without the room that its items do not fill. */
+static void *cut_list(void *list, int count, size_t item_bytes)
+{
+    void *shorter = realloc(list, ((size_t)count + 1) * item_bytes);
+    return shorter ? shorter : list;
+}
+
+static void cut_lists(hki_chain *chain)
+{
+    chain->values = cut_list(chain->values, chain->value_count, sizeof *chain->values);
+    chain->sums = cut_list(chain->sums, chain->sum_count, sizeof *chain->sums);
+    chain->steps = cut_list(chain->steps, chain->step_count, sizeof *chain->steps);
+    chain->packs = cut_list(chain->packs, chain->pack_count, sizeof *chain->packs);
+    chain->masks = cut_list(chain->masks, chain->mask_count, sizeof *chain->masks);
+    chain->arrays = cut_list(chain->arrays, chain->array_count, sizeof *chain->arrays);
+}
+
 /* NULL: out of host memory, or not worth it. */
 static hki_chain *chain_try(const hk_graph *graph, const hki_chain_place *places, int count,
                             int64_t samples, hki_chain_form form)
@@ -283,8 +300,10 @@ static hki_chain *chain_try(const hk_graph *graph, const hki_chain_place *places
                                  graph->slots[chain->arrays[i].slot].kind == HKI_SLOT_TEMPORARY;
     made = made && hki_chain_cut(chain, graph, places);
     free(outside);
-    if (made)
+    if (made) {
+        cut_lists(chain);
         return chain;
+    }
     hki_chain_destroy(chain);
     return NULL;
 }

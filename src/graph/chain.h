@@ -74,9 +74,9 @@ typedef enum hki_chain_ref_kind {
 
 typedef struct hki_chain_ref {
     hki_chain_ref_kind kind;
-    int index;         /* of the value or sum; shared: of the operand */
-    bool is_last;      /* samples lie along the last of two axes */
-    hki_tensor tensor; /* of the whole batch, without storage and data */
+    int index;      /* of the value or sum; shared: of the operand */
+    bool is_last;   /* samples lie along the last of two axes */
+    bool is_spread; /* the value has in rows what the call has as one element */
 } hki_chain_ref;
 
 /* What op->plan says of a call on so many samples. */
@@ -202,6 +202,9 @@ int hki_chain_find(const hk_graph *graph, int from, hki_chain_place *places, int
 /* chain_steps.c: steps, values, sums and arrays from chain->calls, which are in place. outside[slot]: somebody but the
  * chain looks at the slot. False: out of host memory. */
 bool hki_chain_make_steps(hki_chain *chain, int slot_count, const bool *outside);
+/* The tensor of the whole batch that a call's operand is for its step, without storage and data. */
+void hki_chain_ref_tensor(const hki_node *node, int operand, const hki_chain_ref *ref,
+                          hki_tensor *tensor);
 /* chain_fuse.c: a FORWARD or BACKWARD step from the call and, where nobody looks at what is in between, what follows it;
  * notes in done[] which other calls it stands for. True: *step is filled, but for slots in the places of what it makes,
  * and hki_chain_input in those of what it reads. *backward: the gradient that goes with it, to be done in the place of

@@ -26,17 +26,18 @@ static char *sum_of(const hki_chain_run *run, int index)
 /* ---- operators' own kernels -------------------------------------------------------------------------------------- */
 
 /* With the samples of the block in the place of the batch. */
-static void set_tensor(const hki_chain_run *run, const hki_chain_step *step,
+static void set_tensor(const hki_chain_run *run, const hki_chain_step *step, int operand,
                        const hki_chain_ref *ref, hki_tensor *tensor)
 {
     const hki_chain *chain = run->chain;
-    *tensor = ref->tensor;
+    if (ref->kind == HKI_REF_NONE) {
+        *tensor = (hki_tensor){.storage = run->storage, .ndim = -1};
+        return;
+    }
+    hki_chain_ref_tensor(&chain->calls[step->call], operand, ref, tensor);
     tensor->storage = run->storage;
     tensor->offset = 0;
-    if (ref->kind == HKI_REF_NONE) {
-        tensor->ndim = -1;
-        tensor->data = NULL;
-    } else if (ref->kind == HKI_REF_SHARED) {
+    if (ref->kind == HKI_REF_SHARED) {
         tensor->data = run->arrays[ref->index];
     } else if (ref->kind == HKI_REF_SUM) {
         tensor->data = sum_of(run, ref->index);
@@ -111,9 +112,9 @@ static bool run_call(const hki_chain_run *run, const hki_chain_step *step)
     call.first_index = step->in_lanes ? 0 : first_index(run, step, op->split);
     call.task = run->task;
     for (int i = 0; i < HKI_MAX_INPUTS; i++)
-        set_tensor(run, step, &step->in[i], &call.in[i]);
+        set_tensor(run, step, i, &step->in[i], &call.in[i]);
     for (int i = 0; i < node->output_count; i++)
-        set_tensor(run, step, &step->out[i], &call.out[i]);
+        set_tensor(run, step, node->input_count + i, &step->out[i], &call.out[i]);
     if (step->in_lanes)
         call.extent = call.out[0].dims[0];
     const hki_blame blame = {node->operation, node->source, describe_inputs, node};

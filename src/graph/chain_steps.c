@@ -108,12 +108,26 @@ static int sum_to_make(maker *self, const hki_operand *operand, bool accumulates
 
 /* ---- calls as they are ------------------------------------------------------------------------------------------- */
 
+void hki_chain_ref_tensor(const hki_node *node, int operand, const hki_chain_ref *ref,
+                          hki_tensor *tensor)
+{
+    *tensor = node->operands[operand].tensor;
+    if (!ref->is_spread)
+        return;
+    hk_dims shape = {.ndim = tensor->ndim};
+    memcpy(shape.dims, tensor->dims, sizeof shape.dims);
+    hki_dims_strides(&shape, tensor->strides);
+    tensor->is_contiguous = true;
+    tensor->offset = 0;
+}
+
 /* What op->plan says when the batch has so many samples. */
 static void ask_plan(const hki_chain *chain, const hki_chain_step *step, int64_t samples,
                      hki_chain_extent *extent)
 {
     const hki_node *node = &chain->calls[step->call];
     hki_shape_view views[HKI_MAX_INPUTS];
+    hki_tensor tensor;
     hki_call call = {.op = node->op,
                      .operation = node->operation,
                      .device = chain->device,
@@ -123,7 +137,8 @@ static void ask_plan(const hki_chain *chain, const hki_chain_step *step, int64_t
         const hki_chain_ref *ref = &step->in[i];
         if (ref->kind == HKI_REF_NONE)
             continue;
-        hki_shape_view_init(&views[i], &ref->tensor);
+        hki_chain_ref_tensor(node, i, ref, &tensor);
+        hki_shape_view_init(&views[i], &tensor);
         if (ref->kind == HKI_REF_VALUE) {
             views[i].shape.dims[ref->is_last ? 1 : 0] = samples;
             views[i].size = samples * chain->values[ref->index].elements;
@@ -132,24 +147,16 @@ static void ask_plan(const hki_chain *chain, const hki_chain_step *step, int64_t
     }
     for (int i = 0; i < node->output_count; i++) {
         const hki_chain_ref *ref = &step->out[i];
-        call.out_shape[i].ndim = ref->tensor.ndim;
-        memcpy(call.out_shape[i].dims, ref->tensor.dims, sizeof ref->tensor.dims);
+        hki_chain_ref_tensor(node, node->input_count + i, ref, &tensor);
+        call.out_shape[i].ndim = tensor.ndim;
+        memcpy(call.out_shape[i].dims, tensor.dims, sizeof tensor.dims);
         if (ref->kind == HKI_REF_VALUE)
             call.out_shape[i].dims[0] = samples;
-        call.out_dtype[i] = ref->tensor.dtype;
+        call.out_dtype[i] = tensor.dtype;
     }
     hki_plan plan;
     hki_plan_make(&call, &plan);
     *extent = (hki_chain_extent){plan.extent, plan.grain, plan.partial_bytes};
-}
-
-static void set_dense(hki_tensor *tensor)
-{
-    hk_dims shape = {.ndim = tensor->ndim};
-    memcpy(shape.dims, tensor->dims, sizeof shape.dims);
-    hki_dims_strides(&shape, tensor->strides);
-    tensor->is_contiguous = true;
-    tensor->offset = 0;
 }
 
 /* Steps that make rows for the samples of what is one element. */
@@ -187,15 +194,13 @@ static void make_call(maker *self, int index)
     for (int i = 0; i < node->input_count; i++) {
         const hki_operand *operand = &node->operands[i];
         hki_chain_ref *ref = &step->in[i];
-        ref->tensor = operand->tensor;
         ref->is_last = batch.last >> i & 1;
         if (operand->slot < 0) {
             ref->kind = HKI_REF_NONE;
         } else if ((batch.first | batch.last) >> i & 1) {
             ref->kind = HKI_REF_VALUE;
-            ref->index = spread[i] >= 0 ? spread[i] : value_to_read(self, operand);
-            if (spread[i] >= 0)
-                set_dense(&ref->tensor);
+            ref->is_spread = spread[i] >= 0;
+            ref->index = ref->is_spread ? spread[i] : value_to_read(self, operand);
             if (sums && chain->values[ref->index].array < 0)
                 chain->values[ref->index].is_kept = true;
         } else {
@@ -206,7 +211,6 @@ static void make_call(maker *self, int index)
     for (int i = 0; i < node->output_count; i++) {
         const hki_operand *operand = &node->operands[node->input_count + i];
         hki_chain_ref *ref = &step->out[i];
-        ref->tensor = operand->tensor;
         ref->kind = sums ? HKI_REF_SUM : HKI_REF_VALUE;
         ref->index = sums ? sum_to_make(self, operand, false) : value_to_make(self, operand);
         if (sums)
@@ -315,14 +319,16 @@ static void *zeros(int count, size_t bytes)
     return calloc((size_t)count + 1, bytes);
 }
 
-/* Upper bounds: a call makes a step and at most two conversions for each of its values; see chain_layout.c. */
+/* Upper bounds: an operand is read or made once, by a value or a sum, and may be spread by a step of its own. */
 static bool allocate(maker *self, int slot_count)
 {
     hki_chain *chain = self->chain;
-    int calls = chain->call_count, operands = calls * (HKI_MAX_INPUTS + HKI_MAX_OUTPUTS);
+    int calls = chain->call_count, operands = 0;
+    for (int i = 0; i < calls; i++)
+        operands += chain->calls[i].input_count + chain->calls[i].output_count;
     chain->values = zeros(operands, sizeof *chain->values);
     chain->sums = zeros(operands, sizeof *chain->sums);
-    chain->steps = zeros(operands * 2, sizeof *chain->steps);
+    chain->steps = zeros(operands + calls, sizeof *chain->steps);
     chain->packs = zeros(calls * 2, sizeof *chain->packs);
     chain->masks = zeros(calls, sizeof *chain->masks);
     chain->arrays = zeros(operands, sizeof *chain->arrays);

@@ -15,16 +15,18 @@ enum {
     BLOCK_BYTES = 2 << 20 /* a large page */
 };
 
-/* Where the blocks come in large pages: who runs far ahead goes through thousands of slots, which would be on as many
- * pages. One cache line in front of each links them. False: no memory. */
+/* Where the third block and later ones come in large pages: who runs far ahead goes through thousands of slots, which would be
+ * on as many pages. A large page is resident as a whole, and the step of a network is hundreds of tasks. One cache line in
+ * front of each block links them. False: no memory. */
 static bool add_block_locked(hki_runtime *runtime)
 {
     const bool is_first = !runtime->blocks;
+    const bool is_second = !is_first && !*(void **)runtime->blocks;
     const size_t bytes = is_first ? FIRST_BLOCK_BYTES : BLOCK_BYTES;
     char *block = aligned_alloc(is_first ? HKI_CACHE_LINE : BLOCK_BYTES, bytes);
     if (!block)
         return false;
-    if (!is_first)
+    if (!is_first && !is_second)
         madvise(block, bytes, MADV_HUGEPAGE);
     *(void **)(void *)block = runtime->blocks;
     runtime->blocks = block;

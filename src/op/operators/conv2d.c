@@ -220,6 +220,21 @@ static void next_run(hki_conv2d_geometry *g, bool f64, int64_t *at, int64_t end,
     *at += (blocks - 1) * g->parts + last - first;
 }
 
+/* What the runs of the units take, one after the other. */
+static size_t runs_scratch_bytes(hki_conv2d_geometry *g, hki_conv2d_pass pass, bool f64,
+                                 int64_t begin, int64_t end)
+{
+    size_t most = 0;
+    for (int64_t at = begin, from, to; at < end;) {
+        next_run(g, f64, &at, end, &from, &to);
+        const size_t bytes = pass == HKI_CONV2D_FORWARD
+                                 ? hki_conv2d_forward_scratch_bytes(g, f64)
+                                 : hki_conv2d_backward_data_scratch_bytes(g, f64);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
 /* Pieces are of samples, of parts of blocks of them, or of units of conv2d_columns.h. */
 static void forward_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
@@ -231,15 +246,15 @@ static void forward_cpu(const hki_kernel_call *call, int64_t piece, int64_t begi
     hki_conv2d_geometry g = hki_conv2d_forward_geometry(x->dims, weight->dims, call->options);
     g.method = (hki_conv2d_method)call->method;
     const bool columns = hki_conv2d_columns_fit(&g, f64);
+    if (!columns)
+        g.parts = hki_conv2d_parts(&g, HKI_CONV2D_FORWARD, f64);
     size_t bytes = 1 + (columns ? hki_conv2d_columns_scratch_bytes(&g, f64, end - begin)
-                                : hki_conv2d_forward_scratch_bytes(&g, f64));
+                                : runs_scratch_bytes(&g, HKI_CONV2D_FORWARD, f64, begin, end));
     void *scratch = hki_scratch_allocate(call, piece, bytes);
     if (!scratch)
         return;
     if (columns)
         hki_conv2d_columns(&g, f64, x->data, weight->data, bias->data, y, begin, end, scratch);
-    else
-        g.parts = hki_conv2d_parts(&g, HKI_CONV2D_FORWARD, f64);
     for (int64_t at = begin, from, to; !columns && at < end;) {
         next_run(&g, f64, &at, end, &from, &to);
         if (f64)
@@ -258,12 +273,12 @@ static void data_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, 
         return;
     hki_conv2d_geometry g = hki_conv2d_data_geometry(dy->dims, weight->dims, call->options);
     g.method = (hki_conv2d_method)call->method;
-    size_t bytes = hki_conv2d_backward_data_scratch_bytes(&g, f64) + 1;
+    g.parts = hki_conv2d_parts(&g, HKI_CONV2D_BACKWARD_DATA, f64);
+    size_t bytes = 1 + runs_scratch_bytes(&g, HKI_CONV2D_BACKWARD_DATA, f64, begin, end);
     void *scratch = hki_scratch_allocate(call, piece, bytes);
     if (!scratch)
         return;
     void *dx = call->out[0].data;
-    g.parts = hki_conv2d_parts(&g, HKI_CONV2D_BACKWARD_DATA, f64);
     for (int64_t at = begin, from, to; at < end;) {
         next_run(&g, f64, &at, end, &from, &to);
         if (f64)

@@ -65,7 +65,7 @@ int64_t hki_conv2d_parts(const hki_conv2d_geometry *geometry, hki_conv2d_pass pa
 /* Whether a pass goes by Winograd's method. */
 bool hki_conv2d_is_winograd(const hki_conv2d_geometry *geometry, hki_conv2d_pass pass, bool f64);
 
-/* Independent of the piece's size: any range of samples works with that much. */
+/* Independent of the piece's size: any range of samples works with that much, of the geometry's parts. */
 size_t hki_conv2d_forward_scratch_bytes(const hki_conv2d_geometry *geometry, bool f64);
 size_t hki_conv2d_backward_data_scratch_bytes(const hki_conv2d_geometry *geometry, bool f64);
 size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geometry, bool f64);

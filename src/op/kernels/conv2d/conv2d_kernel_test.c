@@ -215,10 +215,17 @@ static void check_parts(const example *e, hki_conv2d_geometry g, bool f64, const
     const int64_t yn = g.samples * g.out_channels * g.out_height * g.out_width;
     const int64_t xn = g.samples * g.in_channels * g.in_height * g.in_width;
     const size_t size = f64 ? 8 : 4;
-    void *forward = allocate(hki_conv2d_forward_scratch_bytes(&g, f64));
-    void *data = allocate(hki_conv2d_backward_data_scratch_bytes(&g, f64));
     for (g.parts = 2; g.parts <= 3; g.parts++) {
         void *y2 = allocate((size_t)yn * size), *dx2 = allocate((size_t)xn * size);
+        size_t most[2] = {0};
+        for (g.part_begin = 0; g.part_begin < g.parts; g.part_begin++) {
+            g.part_end = g.part_begin + 1;
+            const size_t bytes[2] = {hki_conv2d_forward_scratch_bytes(&g, f64),
+                                     hki_conv2d_backward_data_scratch_bytes(&g, f64)};
+            for (int i = 0; i < 2; i++)
+                most[i] = bytes[i] > most[i] ? bytes[i] : most[i];
+        }
+        void *forward = allocate(most[0]), *data = allocate(most[1]);
         for (g.part_begin = g.parts - 1; g.part_begin >= 0; g.part_begin--) {
             g.part_end = g.part_begin + 1;
             if (f64) {
@@ -229,6 +236,8 @@ static void check_parts(const example *e, hki_conv2d_geometry g, bool f64, const
                 hki_conv2d_backward_data_f32(&g, in[3], in[1], dx2, e->begin, e->end, data);
             }
         }
+        free(forward);
+        free(data);
         if (memcmp(y, y2, (size_t)yn * size) != 0 || memcmp(dx, dx2, (size_t)xn * size) != 0) {
             printf("FAIL %s: %lld parts of channels changed the values\n", e->label,
                    (long long)g.parts);
@@ -237,8 +246,21 @@ static void check_parts(const example *e, hki_conv2d_geometry g, bool f64, const
         free(y2);
         free(dx2);
     }
-    free(forward);
-    free(data);
+}
+
+/* Winograd's method has no memory for channels of other parts. */
+static void check_part_scratch(void)
+{
+    hki_conv2d_geometry g = geometry_make(16, 64, 8, 8, 64, 3, 3, 1, 1, 1, 1, 1, 1);
+    g.method = HKI_CONV2D_WINOGRAD;
+    const size_t all = hki_conv2d_forward_scratch_bytes(&g, false);
+    g.parts = 2;
+    g.part_end = 1;
+    const size_t part = hki_conv2d_forward_scratch_bytes(&g, false);
+    if (part >= all - all / 5) {
+        printf("FAIL half of the channels: scratch of %zu bytes, and %zu for all\n", part, all);
+        failures++;
+    }
 }
 
 static void check(const example *e, hki_conv2d_method method, bool f64)
@@ -470,6 +492,7 @@ int main(void)
         example_drop(&e);
     }
     check_columns_alone();
+    check_part_scratch();
     if (failures)
         printf("%d failures\n", failures);
     return failures != 0;

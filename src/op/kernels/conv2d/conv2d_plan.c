@@ -268,8 +268,10 @@ static void winograd_init(hki_conv2d_plan *plan, int64_t samples)
     plan->chunk = plan->source_channels;
     /* the source is transformed again for each chunk */
     const int64_t packed = parts * plan->source_channels * plan->element_size;
-    const int64_t chunks = hki_divide_up(plan->target_channels * packed, WINOGRAD_WEIGHT_BYTES);
-    plan->target_chunk = hki_round_up(hki_divide_up(plan->target_channels, chunks), plan->tile_o);
+    const int64_t made = hki_conv2d_part_channel(plan, plan->part_end) -
+                         hki_conv2d_part_channel(plan, plan->part_begin);
+    const int64_t chunks = hki_max(1, hki_divide_up(made * packed, WINOGRAD_WEIGHT_BYTES));
+    plan->target_chunk = hki_round_up(hki_divide_up(made, chunks), plan->tile_o);
     const int64_t channels = plan->source_channels + plan->target_chunk;
     const int64_t row_bytes = plan->source_channels * plan->positions * vector;
     int64_t rows = hki_max(1, (SOURCE_BYTES / row_bytes - (n - m)) / m);

@@ -1,0 +1,67 @@
+/* What unfinished tasks take of the host's memory: hundreds, as a step of a network issues them, as much as they are long, and no large
+ * page. */
+#include "base/sanitizer.h"
+#include "engine/engine.h"
+#include "tests/check.h"
+
+#include <hocket/runtime.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+enum { TASKS = 200, TASK_BYTES = 4096 /* a slot and its gates, at most */ };
+
+static atomic_bool gate;
+
+static void wait_run(hki_task *task, void *payload, int64_t piece)
+{
+    (void)task, (void)payload, (void)piece;
+    while (!atomic_load(&gate))
+        usleep(100);
+}
+
+static const hki_task_class wait_class = {.run = wait_run};
+
+static void issue(hki_var *var)
+{
+    hki_task *task = hki_task_begin(hki_runtime_default(), 0, 1, 0);
+    hki_task_spec *spec = hki_task_get_spec(task);
+    spec->accesses[0] = (hki_access){.var = var, .end = 64, .mode = HKI_WRITE};
+    spec->class = &wait_class;
+    spec->device = hk_device_default().handle;
+    spec->operation = "wait";
+    spec->expected_ns = INT64_MAX;
+    hki_task_submit(task);
+}
+
+static int64_t resident_bytes(void)
+{
+    long size = 0, pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file && fscanf(file, "%ld %ld", &size, &pages) != 2)
+        pages = 0;
+    if (file)
+        fclose(file);
+    return pages * sysconf(_SC_PAGESIZE);
+}
+
+int main(void)
+{
+    if (HKI_SANITIZED) /* sanitizers have memory of their own for each page */
+        return 77;
+    static hki_var var;
+    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.engine = HK_ENGINE_ASYNC, .cpu_cores = 2})));
+    hki_var_init(&var, hki_runtime_default());
+    issue(&var);
+    const int64_t before = resident_bytes();
+    for (int i = 0; i < TASKS; i++)
+        issue(&var);
+    const int64_t taken = resident_bytes() - before;
+    CHECK(taken > 0 && taken <= TASKS * TASK_BYTES);
+    if (taken > TASKS * TASK_BYTES)
+        fprintf(stderr, "%d tasks took %lld bytes\n", TASKS, (long long)taken);
+    atomic_store(&gate, true);
+    CHECK(hk_ok(hk_wait_all()));
+    hki_var_deinit(&var);
+    hk_runtime_deinit();
+    return check_result();
+}
