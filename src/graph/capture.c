@@ -322,6 +322,13 @@ static void note_made(hki_capture *self, const char *operation, hk_array *x)
         slot_of(self, operation, x, true, &offset);
 }
 
+static bool has_made(hki_capture *self, const hk_array *x)
+{
+    const hk_graph *graph = self->graph;
+    const int slot = self->table_capacity ? *table_find(self, x->storage) - 1 : -1;
+    return slot >= 0 && graph->slots[slot].kind == HKI_SLOT_TEMPORARY;
+}
+
 static void compound_begin(hki_capture *self, const char *operation, hki_capture_again_fn again,
                            hk_array *const *arrays, int count, const void *options,
                            size_t options_bytes, size_t early_bytes)
@@ -349,7 +356,8 @@ static void compound_end(hki_capture *self)
 
 __attribute__((constructor)) static void set_hooks(void)
 {
-    hki_capture_hook = (hki_capture_hooks){note_call, note_made, compound_begin, compound_end};
+    hki_capture_hook =
+        (hki_capture_hooks){note_call, note_made, has_made, compound_begin, compound_end};
     hki_array_capture_refuse = refuse;
 }
 

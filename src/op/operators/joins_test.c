@@ -40,6 +40,41 @@ static void test_many(hk_device device)
     free(values);
 }
 
+/* Element (row, column) of `parts` arrays side by side, each of whose elements is its number in C order, plus that of the part. */
+static double expected_at(const int64_t *widths, int64_t row, int64_t column)
+{
+    int part = 0;
+    for (; column >= widths[part]; part++)
+        column -= widths[part];
+    return (double)(row * widths[part] + column) + part;
+}
+
+/* Long rows and short ones, of several pieces, of arrays that are contiguous or columns of one; called, and captured. */
+static void test_rows(hk_device device, int64_t rows, const int64_t *widths, bool has_gaps)
+{
+    HK_SCOPE;
+    enum { PARTS = 3 };
+    hk_array *parts[PARTS];
+    int64_t columns = 0;
+    for (int i = 0; i < PARTS; columns += widths[i++]) {
+        hk_array *x = hk_reshape(hk_arange(i, (double)(i + rows * widths[i]), 1, HK_F32, device),
+                                 hk_shape(rows, widths[i]));
+        parts[i] = has_gaps ? hk_transpose(hk_contiguous(hk_transpose(x))) : x;
+    }
+    hk_capture_begin(parts, PARTS);
+    hk_array *joined = hk_concat(parts, PARTS, 1);
+    hk_graph *graph = hk_capture_end(NULL);
+    for (int replayed = 0; replayed < 2; replayed++) {
+        double *values = read_doubles(joined);
+        for (int64_t i = 0; i < rows * columns; i++)
+            CHECK(values[i] == expected_at(widths, i / columns, i % columns));
+        free(values);
+        hk_assign(joined, hk_zeros(hk_shape(1), HK_F32, device));
+        hk_replay(graph, parts, PARTS);
+    }
+    hk_graph_release(graph);
+}
+
 static void test_refusals(hk_device device)
 {
     HK_SCOPE;
@@ -80,6 +115,11 @@ int main(void)
 {
     hk_device device = hk_device_default();
     test_many(device);
+    for (int has_gaps = 0; has_gaps < 2; has_gaps++) {
+        test_rows(device, 301, (const int64_t[]){701, 0, 299}, has_gaps);
+        test_rows(device, 30011, (const int64_t[]){5, 3, 1}, has_gaps);
+        test_rows(device, 1, (const int64_t[]){100000, 7, 99999}, has_gaps);
+    }
     test_refusals(device);
     const hk_status *status = hk_wait_all();
     CHECK(hk_ok(status));
