@@ -140,7 +140,7 @@ static void join_range(const hki_kernel_call *call, int64_t row, int64_t begin, 
     const int axis = axis_of(call);
     hki_tensor part = *out;
     hki_kernel_call copy = {.input_count = 1, .output_count = 1, .out = &part};
-    part.is_contiguous = row == out->size;
+    part.is_contiguous = out->is_contiguous && row == out->size;
     for (int64_t i = 0, first = 0; i < call->input_count; i++) {
         const hki_tensor *in = copy.in = &call->in[i];
         if (in->ndim < 0 || in->size == 0)
@@ -160,7 +160,8 @@ static void join_rows(const hki_kernel_call *call, int64_t row, int64_t first, i
 {
     const hki_tensor *out = &call->out[0];
     const int64_t bytes = (int64_t)hki_dtype_bytes(out->dtype);
-    char *to = (char *)out->data + first * row * bytes;
+    const int64_t step =
+        out->strides[axis_of(call) - 1] * bytes; /* of a part of a larger array, too */
     const char *from[HKI_MAX_INPUTS];
     size_t runs[HKI_MAX_INPUTS];
     int count = 0;
@@ -172,12 +173,14 @@ static void join_rows(const hki_kernel_call *call, int64_t row, int64_t first, i
         from[count] = (const char *)in->data + (size_t)first * runs[count];
         count++;
     }
-    for (; first < last; first++)
+    for (; first < last; first++) {
+        char *to = (char *)out->data + first * step;
         for (int i = 0; i < count; i++) {
             memcpy(to, from[i], runs[i]);
             to += runs[i];
             from[i] += runs[i];
         }
+    }
 }
 
 /* Shorter rows go by ranges, whose loops call no function for each part of a row. */
@@ -321,6 +324,68 @@ static bool check_parts(hki_call *call, hk_array *const *inputs, int count, int6
     return true;
 }
 
+static bool is_recording(void)
+{
+    const bool is = hki_op_set_recording && hki_op_set_recording(false);
+    if (is)
+        hki_op_set_recording(true);
+    return is;
+}
+
+/* Whether one array may be made by several tasks, a part each: nothing is to be noted of it. */
+static bool may_share_result(hk_array *const *inputs, int count)
+{
+    hki_device *device = inputs[0]->storage->device;
+    bool may = device->class->kernels == HKI_CPU && !hki_capturing && !is_recording();
+    for (int i = 0; may && i < count; i++) {
+        const hk_status *gone = hki_array_gone(inputs[i]);
+        may = !gone && inputs[i]->storage->device == device;
+        hk_status_release(gone);
+    }
+    return may;
+}
+
+/* As many inputs as a call may have into the result, from *begin along the axis on. False: it cannot be. */
+static bool join_into(hk_array *result, hk_array *const *inputs, int count, int axis,
+                      int64_t *begin)
+{
+    const hki_concat_few_options options = {.axis = axis};
+    hki_call call = {.op = &hki_op_concat_few,
+                     .operation = "concat",
+                     .device = result->storage->device,
+                     .options = &options};
+    hki_call_set_inputs(&call, inputs, count);
+    if (!concat_infer(&call))
+        return false;
+    const int64_t end = *begin + call.out_shape[0].dims[axis];
+    hk_array *part = (hk_slice)(result, axis, *begin, end);
+    *begin = end;
+    return !part->failed &&
+           (part->size == 0 || hki_call_issue(&call, &part, false, (hki_call_staging){0}));
+}
+
+/* NULL: not so; nothing has been issued that anyone waits for. */
+static hk_array *join_many(hk_array *const *inputs, int count, int64_t axis_option)
+{
+    const int axis = hki_axis_from_front(axis_option, inputs[0]->shape.ndim);
+    hk_dims shape = inputs[0]->shape;
+    int64_t begin = 0;
+    bool fits = may_share_result(inputs, count);
+    for (int i = 1; fits && i < count; i++)
+        fits = !__builtin_add_overflow(shape.dims[axis], inputs[i]->shape.dims[axis],
+                                       &shape.dims[axis]);
+    if (!fits)
+        return NULL;
+    hk_array *result = hki_array_create(inputs[0]->storage->device, shape, inputs[0]->dtype);
+    fits = !result->failed;
+    for (int first = 0; fits && first < count; first += HKI_MAX_INPUTS) {
+        const int left = count - first;
+        fits = join_into(result, inputs + first, left < HKI_MAX_INPUTS ? left : HKI_MAX_INPUTS,
+                         axis, &begin);
+    }
+    return fits ? result : NULL;
+}
+
 /* Of all are checked; groups of as many as a call may have, and groups of these. */
 static hk_array *join(hk_array *const *inputs, int count, const hki_concat_few_options *options)
 {
@@ -331,8 +396,10 @@ static hk_array *join(hk_array *const *inputs, int count, const hki_concat_few_o
         return hki_op_call(&hki_op_concat_few, padded, HKI_MAX_INPUTS, options, (hk_device){NULL},
                            NULL);
     }
-    hk_array *groups[HKI_MAX_INPUTS];
+    hk_array *groups[HKI_MAX_INPUTS], *result = join_many(inputs, count, options->axis);
     int size = 1, made = 0;
+    if (result)
+        return result;
     while (size < (count + HKI_MAX_INPUTS - 1) / HKI_MAX_INPUTS)
         size *= HKI_MAX_INPUTS;
     for (int first = 0; first < count; first += size)

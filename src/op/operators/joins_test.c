@@ -4,6 +4,7 @@
 #include "op/operator_fixture.h"
 
 #include <hocket/call.h>
+#include <math.h>
 
 enum { MANY = 45 }; /* more than two levels of groups */
 
@@ -75,6 +76,34 @@ static void test_rows(hk_device device, int64_t rows, const int64_t *widths, boo
     hk_graph_release(graph);
 }
 
+/* So many that no call takes all of them, along each axis of three, with nothing noted of it. */
+static void test_many_parts(hk_device device)
+{
+    HK_SCOPE;
+    enum { PARTS = 21 };
+    hk_array *parts[PARTS];
+    for (int axis = 0; axis < 3; axis++) {
+        int64_t begin = 0;
+        for (int i = 0; i < PARTS; i++) {
+            hk_dims shape = hk_shape(7, 11, 130);
+            shape.dims[axis] = i % 4 * 9;
+            parts[i] = hk_add(hk_random_uniform(shape, HK_F32, device), i);
+            if (i == 5)
+                parts[i] = hk_transpose(hk_contiguous(hk_transpose(parts[i])));
+        }
+        hk_array *joined = hk_concat(parts, PARTS, axis - 3);
+        for (int i = 0; i < PARTS; begin += hk_dim(parts[i++], axis)) {
+            hk_array *part = hk_slice(joined, axis, begin, begin + hk_dim(parts[i], axis));
+            CHECK(hk_item(hk_all(hk_equal(part, parts[i]), NULL), NULL) == 1);
+        }
+        CHECK(hk_dim(joined, axis) == begin);
+    }
+    parts[9] = hk_cast(hk_full(hk_dims_get(parts[9]), NAN, HK_F32, device), HK_I32);
+    parts[9] = hk_cast(parts[9], HK_F32);
+    CHECK(!hk_ok(hk_wait(hk_concat(parts, PARTS, 2)))); /* one that fails later */
+    hk_failures_clear();
+}
+
 static void test_refusals(hk_device device)
 {
     HK_SCOPE;
@@ -120,6 +149,7 @@ int main(void)
         test_rows(device, 30011, (const int64_t[]){5, 3, 1}, has_gaps);
         test_rows(device, 1, (const int64_t[]){100000, 7, 99999}, has_gaps);
     }
+    test_many_parts(device);
     test_refusals(device);
     const hk_status *status = hk_wait_all();
     CHECK(hk_ok(status));
