@@ -1,10 +1,12 @@
-"""One library's side of bench/operators: measures the cases that it is asked for, one after another.
+"""One library's side of bench/operators: measures the cases that it is asked for, one after another, in one of these ways:
+called; captured (hocket) or compiled (PyTorch), and then called.
 
     operators_side.py LIBRARY THREADS        questions and answers are JSON objects, one a line
 """
 import json
 import sys
 import time
+import warnings
 
 import numpy as np
 
@@ -23,6 +25,16 @@ class Hocket:
     def array(self, values):
         return self.lib.asarray(values)
 
+    def captured(self, function, values):
+        captured = self.lib.capture(function)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            for _ in range(2):
+                self.wait(captured(*values))
+        if not captured.graphs():
+            raise LookupError(str(told[0].message) if told else "not captured")
+        return captured
+
     @staticmethod
     def wait(result):
         for x in result if isinstance(result, (tuple, list)) else (result,):
@@ -39,6 +51,12 @@ class Torch:
 
     def array(self, values):
         return self.lib.from_numpy(values)
+
+    def compiled(self, function, values):
+        compiled = self.lib.compile(function, dynamic=False)
+        for _ in range(2):
+            compiled(*values)
+        return compiled
 
     @staticmethod
     def wait(result):
@@ -65,7 +83,8 @@ def values_of(spec, rng):
     return np.asarray(values if dtype.startswith("float") else np.floor(values), dtype)
 
 
-def function_of(case, library, name):
+def function_of(case, library, name, way):
+    """The case as a function without arguments, made ready: values are there, what is to be compiled is."""
     expression = case.expressions.get(name)
     if expression is None:
         raise LookupError("no such call")
@@ -75,7 +94,13 @@ def function_of(case, library, name):
         names[input_name] = library.array(values_of(spec, rng))
     for statement in case.before:
         exec(statement, names)
-    code = eval(f"lambda: {expression}", names)
+    if way == "called":
+        code = eval(f"lambda: {expression}", names)
+    else:  # of what it reads
+        inputs = list(case.inputs) + [statement.split("=")[0].strip() for statement in case.before]
+        values = [names[input_name] for input_name in inputs]
+        made = getattr(library, way)(eval(f"lambda {', '.join(inputs)}: {expression}", names), values)
+        code = lambda: made(*values)  # noqa: E731
     library.wait(code())
     return code
 
@@ -107,12 +132,15 @@ def main():
         if "hello" in question:
             answer = {"version": library.version if library else None}
         else:
-            index = question["case"]
+            index, way = question["case"], question["way"]
             try:
-                if index not in made:
-                    made.clear()
-                    made[index] = function_of(CASES[index], library, name)
-                answer = {"seconds": least_seconds(made[index], library.wait)}
+                begun = time.perf_counter()
+                if (index, way) not in made:
+                    for old in [key for key in made if key[0] != index]:
+                        del made[old]
+                    made[index, way] = function_of(CASES[index], library, name, way)
+                prepared = time.perf_counter() - begun
+                answer = {"seconds": least_seconds(made[index, way], library.wait), "prepared": prepared}
             except Exception as error:  # what a library cannot do is a line of the report
                 answer = {"error": f"{type(error).__name__}: {error}".splitlines()[0][:120]}
         print(json.dumps(answer), flush=True)

@@ -69,6 +69,15 @@ HK_API const hk_status *hk_graph_status(const hk_graph *graph);
  * together (see exact). Never on the tape. Blocks like a call, while the run-ahead window is full. */
 HK_API void hk_replay(hk_graph *graph, hk_array *const *bound, int count);
 
+/* The same on the first `count` bound arrays. The others, all of whose elements the graph writes before it reads any, are new ones: made
+ * gets them. One that is read first, or never written, is a failed array. */
+HK_API void hk_replay_anew(hk_graph *graph, hk_array *const *bound, int count, hk_array **made);
+
+/* Of the arrays that each replay takes. 0 for NULL. Does not block. */
+HK_API int hk_graph_bound_count(const hk_graph *graph);
+/* Whether replays take x as that bound array: shape, strides, dtype and device are right, and x has not failed at its call. Does
+ * not block. */
+HK_API bool hk_graph_takes(const hk_graph *graph, int index, hk_array *x);
 HK_API hk_graph *hk_graph_retain(hk_graph *graph);
 /* NULL is ignored. What replays have issued still runs. */
 HK_API void hk_graph_release(hk_graph *graph);
@@ -101,6 +110,9 @@ HK_API char *hk_graph_to_string(const hk_graph *graph);
  * noted. */
 HK_API void hk_replay_at(hk_source at, hk_graph *graph, hk_array *const *bound, int count);
 #define hk_replay(...) hk_replay_at(HK_SOURCE, __VA_ARGS__)
+HK_API void hk_replay_anew_at(hk_source at, hk_graph *graph, hk_array *const *bound, int count,
+                              hk_array **made);
+#define hk_replay_anew(...) hk_replay_anew_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS
 

@@ -11,6 +11,7 @@ import warnings as _warnings
 import weakref as _weakref
 
 from . import _core, _notebook, optim as _optim
+from ._creation import zeros as _zeros
 from ._frames import levels_out as _levels_out
 from ._grad import _map, is_recording as _is_recording, pause as _pause
 from .nn._module import Layer as _Layer, watching as _watching
@@ -99,11 +100,15 @@ def _meant(of, name):
 class _Variant:
     """A graph, and what it holds for."""
 
-    def __init__(self, graph, result, conditions, returns, outside):
-        self._graph, self._result, self._returns = graph, result, returns
+    def __init__(self, graph, result, conditions, fresh, returns, outside):
+        self._graph, self._result = graph, result
+        self.quick = graph.replay_if
+        self._fresh, self._returns = fresh, returns  # how many results each replay makes; arrays that it writes, of the others
         self._conditions = conditions  # (weak reference to an object, attribute, value)
         self._outside = outside  # as _Outside.arrays gave them
         self._lock = _threading.Lock()
+        # It depends on the shapes of its arguments alone, and each replay makes its one result.
+        self.is_plain = type(result) is _Slot and result.fresh and fresh == 1 and not (conditions or outside or returns)
 
     def holds(self):
         for of, name, value in self._conditions:
@@ -115,10 +120,12 @@ class _Variant:
         return True
 
     def __call__(self, arrays):
+        if not self._returns:
+            return _filled(self._result, self._graph.replay(arrays, self._fresh), arrays)
         with self._lock:  # nobody else's replay comes between
-            self._graph.replay(arrays)
-            fresh = [_copy(x) for x in self._returns]
-        return _filled(self._result, fresh, arrays)
+            made = self._graph.replay(arrays, self._fresh)
+            made += [_copy(x) for x in self._returns]
+        return _filled(self._result, made, arrays)
 
 
 class _Slot:
@@ -142,10 +149,11 @@ def _filled(result, fresh, arguments):
 
 
 class _Entry:
-    """Of one shape of arguments: how often it was called, its variants, and why there are none."""
+    """Of one shape of arguments: how often it was called, what it gave, its variants, and why there are none."""
 
     def __init__(self):
         self.calls = 0
+        self.results = []  # as _fresh_places has them
         self.variants = []
         self.plain = False
 
@@ -162,6 +170,13 @@ def _changing(result):
     elif not isinstance(result, (list, tuple)):
         return result
     return next((found for found in map(_changing, result) if found is not None), None)
+
+
+def _fresh_places(result, arrays):
+    """(shape, dtype, device) of each Array of a result that is no argument."""
+    found, arguments = [], {id(x) for x in arrays}
+    _map(lambda x: None if id(x) in arguments else found.append((x.shape, x.dtype, x.device)), result)
+    return found
 
 
 class _State(_threading.local):
@@ -207,6 +222,7 @@ class _Captured:
         self._is_suspended = any(kind(unwrapped) for kind in (
             _inspect.isgeneratorfunction, _inspect.iscoroutinefunction, _inspect.isasyncgenfunction))
         self._entries = {}
+        self._quick = None  # replays the last variant, where that is plain and its arguments were Arrays
         self._said = set()
         self._lock = _threading.RLock()
         self._of_objects = _weakref.WeakKeyDictionary()
@@ -250,6 +266,9 @@ class _Captured:
             _warnings.warn(f"{name} is not captured, and called as it is: {why}", RuntimeWarning, stacklevel=_levels_out())
 
     def __call__(self, *args, **options):
+        quick = self._quick
+        if quick is not None and not options and (result := quick(args)) is not None:
+            return result
         if _state.capturing:  # a part of what is being noted
             return self._function(*args, **options)
         if _is_recording():
@@ -268,6 +287,8 @@ class _Captured:
         if entry:
             for variant in entry.variants:
                 if variant.holds():
+                    plain = variant.is_plain and not options and all(type(x) is _Array for x in args)
+                    self._quick = variant.quick if plain else None
                     return variant(arrays)
         return self._call(key, arrays, args, options)
 
@@ -280,18 +301,22 @@ class _Captured:
                 return self._function(*args, **options)
             if entry.calls == 1:
                 with _watching(self._outside.call):
-                    return self._function(*args, **options)
+                    result = self._function(*args, **options)
+                entry.results = _fresh_places(result, arrays)
+                return result
             return self._capture(entry, arrays, args, options)
 
     def _capture(self, entry, arrays, args, options):
         conditions, told, outside = [], set(), self._outside.arrays()
+        # Results lie in arrays that each replay makes. On GPUs recordings keep to addresses: there they are copied.
+        room = [_zeros(shape, dtype=dtype, device=device) for shape, dtype, device in entry.results if device.kind != "cuda"]
 
         def depends(of, names):
             if id(of) not in told:
                 told.add(id(of))
                 conditions.extend((_weakref.ref(of), name, getattr(of, name)) for name in names)
 
-        _core._capture_begin(arrays)
+        _core._capture_begin(arrays + room)
         _state.capturing = True
         _optim._noted.append(depends)
         graph = "the function raised an exception"
@@ -299,7 +324,8 @@ class _Captured:
             with _watching(lambda module, result: depends(module, ("training", "frozen"))):
                 result = self._function(*args, **options)
             changing = _changing(result)
-            slots, returns = self._slots(result, arrays)
+            slots, returns = self._slots(result, arrays, room)
+            entry.results = _fresh_places(result, arrays)
             result = None
         finally:
             _optim._noted.remove(depends)
@@ -316,30 +342,38 @@ class _Captured:
             self._say(graph)
             variant = None
         else:
-            variant = _Variant(graph, slots, conditions, returns, outside)
+            variant = _Variant(graph, slots, conditions, len(room), returns, outside)
             if len(entry.variants) == _MOST_VARIANTS:
                 del entry.variants[0]
                 self._say(f"what it depends on has changed {_MOST_VARIANTS} times; the oldest captures are dropped. "
                           f"A learning rate that changes at each step is best that of an optimizer with a state, such as Momentum")
             entry.variants.append(variant)
         with _pause():
-            fresh = [_copy(x) for x in returns]
-        return _filled(slots, fresh, arrays)
+            made = room + [_copy(x) for x in returns]
+        return _filled(slots, made, arrays)
 
     @staticmethod
-    def _slots(result, arrays):
-        """The result with slots for its Arrays, and copies that replays write anew."""
+    def _slots(result, arrays, room):
+        """The result with slots for its Arrays, which are copied into the room that there is; and copies of the others."""
         returns = []
         arguments = {id(x): i for i, x in enumerate(arrays)}
+        left = dict(enumerate(room))
 
         def slot(x):
             if id(x) in arguments:
                 return _Slot(False, arguments[id(x)])
+            for index, place in left.items():
+                if (place.shape, place.dtype, place.device) == (x.shape, x.dtype, x.device):
+                    _core._copy_into(x, left.pop(index))
+                    return _Slot(True, index)
             returns.append(_copy(x))
-            return _Slot(True, len(returns) - 1)
+            return _Slot(True, len(room) + len(returns) - 1)
 
         with _pause():
-            return _map(slot, result), returns
+            slots = _map(slot, result)
+            for place in left.values():  # each replay is to write all of it
+                _core._copy_into(_zeros(place.shape, dtype=place.dtype, device=place.device), place)
+        return slots, returns
 
     def graphs(self):
         """What was captured, as text: a line for each task of a replay."""

@@ -45,6 +45,8 @@ def _promoted(arrays):
     arrays = [each if isinstance(each, Array) else asarray(each) for each in arrays]
     if not arrays:
         raise ValueError("at least one array is needed")
+    if len({each.dtype for each in arrays}) == 1:
+        return arrays
     dtype = result_type(*arrays)
     return [each if each.dtype == dtype else _op["cast"](each, dtype) for each in arrays]
 

@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static PyObject *graph_replay(PyObject *self, PyObject *bound);
+static PyObject *graph_replay(PyObject *self, PyObject *arguments);
+static PyObject *graph_replay_if(PyObject *self, PyObject *bound);
 static PyObject *graph_facts(PyObject *self, PyObject *unused);
 static PyObject *graph_text(PyObject *self, PyObject *unused);
 static PyMethodDef graph_methods[] = {
-    {"replay", graph_replay, METH_O, NULL},
+    {"replay", graph_replay, METH_VARARGS, NULL},
+    {"replay_if", graph_replay_if, METH_O, NULL},
     {"facts", graph_facts, METH_NOARGS, NULL},
     {"text", graph_text, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
@@ -41,6 +43,8 @@ static PyObject *place_of(PyObject *self, PyObject *object)
     return PyBytes_FromStringAndSize((const char *)&at, sizeof at);
 }
 
+static _Thread_local bool is_capturing;
+
 /* _capture_begin(bound arrays) */
 static PyObject *begin(PyObject *self, PyObject *bound)
 {
@@ -49,6 +53,7 @@ static PyObject *begin(PyObject *self, PyObject *bound)
     if (!py_arrays_from(bound, "a bound array", &arrays))
         return NULL;
     hk_capture_begin(arrays.handles, arrays.count);
+    is_capturing = true;
     py_arrays_release(&arrays);
     Py_RETURN_NONE;
 }
@@ -57,6 +62,7 @@ static PyObject *begin(PyObject *self, PyObject *bound)
 static PyObject *end(PyObject *self, PyObject *exact)
 {
     (void)self;
+    is_capturing = false;
     hk_graph *made = hk_capture_end(&(hk_capture_options){.exact = PyObject_IsTrue(exact) > 0});
     const hk_status *status = hk_graph_status(made);
     if (hk_ok(status))
@@ -67,16 +73,72 @@ static PyObject *end(PyObject *self, PyObject *exact)
     return why;
 }
 
-static PyObject *graph_replay(PyObject *self, PyObject *bound)
+/* Replays on `count` bound arrays and `fresh` new ones: a list of these. `all` has room for both. */
+static PyObject *replay(hk_graph *graph, hk_array **all, int count, int fresh)
 {
-    py_arrays arrays;
-    if (!py_arrays_from(bound, "a bound array", &arrays))
-        return NULL;
-    hk_replay_at(py_source(), graph_handle(self), arrays.handles, arrays.count);
+    hk_replay_anew_at(py_source(), graph, all, count, all + count);
     py_settle_unnamed();
-    py_arrays_release(&arrays);
-    if (py_was_interrupted())
+    if (!fresh && py_was_interrupted())
         return NULL;
+    return py_arrays_list(all + count, fresh);
+}
+
+/* replay(bound arrays, how many more there are, which are made anew): a list of these. */
+static PyObject *graph_replay(PyObject *self, PyObject *arguments)
+{
+    PyObject *bound, *list = NULL;
+    py_arrays arrays;
+    int fresh;
+    if (!PyArg_ParseTuple(arguments, "Oi", &bound, &fresh) ||
+        !py_arrays_from(bound, "a bound array", &arrays))
+        return NULL;
+    if (arrays.count + fresh != hk_graph_bound_count(graph_handle(self)))
+        PyErr_SetString(PyExc_ValueError, "so many bound arrays are not the graph's");
+    hk_array **all = malloc(((size_t)arrays.count + (size_t)fresh + 1) * sizeof *all);
+    if (all && !PyErr_Occurred()) {
+        memcpy(all, arrays.handles, (size_t)arrays.count * sizeof *all);
+        list = replay(graph_handle(self), all, arrays.count, fresh);
+    } else if (!all) {
+        PyErr_NoMemory();
+    }
+    free(all);
+    py_arrays_release(&arrays);
+    return list;
+}
+
+/* replay_if(arguments): the array that a replay on them makes, the last bound one; None where something else than Arrays that fit
+ * is among them, or a call is to be noted. */
+static PyObject *graph_replay_if(PyObject *self, PyObject *bound)
+{
+    enum { MOST = 32 };
+    hk_array *all[MOST];
+    hk_graph *graph = graph_handle(self);
+    const int count = (int)PyTuple_Size(bound);
+    bool fits = count < MOST && hk_graph_bound_count(graph) == count + 1 && !is_capturing &&
+                !hk_is_recording();
+    for (int i = 0; fits && i < count; i++) {
+        PyObject *x = PyTuple_GetItem(bound, i);
+        fits = py_is_array(x) && hk_graph_takes(graph, i, all[i] = py_handle(x));
+    }
+    if (!fits)
+        Py_RETURN_NONE;
+    hk_replay_anew_at(py_source(), graph, all, count, all + count);
+    py_settle_unnamed();
+    return py_wrap(all[count]);
+}
+
+/* _copy_into(x, out): out, of x's shape and dtype, gets x's elements. */
+static PyObject *copy_into(PyObject *self, PyObject *arguments)
+{
+    static const hk_operator *copy;
+    PyObject *x, *out;
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "O!O!", py_array_type, &x, py_array_type, &out))
+        return NULL;
+    if (!copy)
+        copy = hk_operator_find("copy");
+    hk_array *from = py_handle(x);
+    py_call_into(copy, py_handle(out), &from, 1, NULL);
     Py_RETURN_NONE;
 }
 
@@ -103,6 +165,7 @@ static PyMethodDef functions[] = {
     {"_place", place_of, METH_O, NULL},
     {"_capture_begin", begin, METH_O, NULL},
     {"_capture_end", end, METH_O, NULL},
+    {"_copy_into", copy_into, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -48,6 +48,43 @@ def test_results_stay_while_calls_are_in_flight():
     assert [float(y[0, 0]) for y in results] == [200 * i * i for i in range(20)] and len(runs) == 2
 
 
+def test_a_captured_call_is_one_task_that_makes_its_result():
+    step, runs = counted(lambda x, y: x + y)
+    x = op["ones"]((1000, 100), hk.float32)
+    kept = [step(x, x * i) for i in range(4)]
+    assert len(runs) == 2
+    assert [float(y[999, 99]) for y in kept] == [1, 2, 3, 4]
+    (text,) = step.graphs()
+    assert len(text.splitlines()) == 1 and "-> bound 2" in text
+
+
+def test_other_arguments_than_the_last_ones():
+    step, runs = counted(lambda x, *more, factor=1: x * factor + len(more))
+    x, long = array(1, 2), array(1, 2, 3)
+    for _ in range(4):
+        assert step(x).tolist() == [1, 2] and step(x, array(0)).tolist() == [2, 3]
+        assert step(long).tolist() == [1, 2, 3] and step(x, factor=2).tolist() == [2, 4]
+        assert step(x, 7).tolist() == [2, 3] and step(hk.astype(x, hk.float64)).dtype == hk.float64
+        assert step(hk.broadcast_to(array(3), (2,))).tolist() == [3, 3]
+    assert len(runs) == 14, runs
+    outer, _ = counted(lambda x: step(step(x)))
+    for _ in range(4):
+        assert outer(x).tolist() == [1, 2]
+    x.attach_grad()
+    with pytest.warns(RuntimeWarning, match="never on the tape"), hk.record():
+        loss = op["sum"](step(x))
+    loss.backward()
+    assert x.grad.tolist() == [1, 1]
+
+
+def test_results_of_other_shapes_than_at_first():
+    sizes = iter([2, 3, 3, 3])
+    step, runs = counted(lambda x: (x + 1, op["ones"]((next(sizes),), hk.float32)))
+    results = [step(array(i, i)) for i in range(5)]
+    assert len(runs) == 2 and [len(y) for _, y in results] == [2, 3, 3, 3, 3]
+    assert [x.tolist() for x, _ in results] == [[i + 1, i + 1] for i in range(5)]
+
+
 def test_results_that_are_arguments_views_of_them_or_from_outside():
     w = array(5, 6)
     step, _ = counted(lambda x: (x, x[1:], w, w + x))

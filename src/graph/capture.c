@@ -322,6 +322,13 @@ static void note_made(hki_capture *self, const char *operation, hk_array *x)
         slot_of(self, operation, x, true, &offset);
 }
 
+static bool has_made(hki_capture *self, const hk_array *x)
+{
+    const hk_graph *graph = self->graph;
+    const int slot = self->table_capacity ? *table_find(self, x->storage) - 1 : -1;
+    return slot >= 0 && graph->slots[slot].kind == HKI_SLOT_TEMPORARY;
+}
+
 static void compound_begin(hki_capture *self, const char *operation, hki_capture_again_fn again,
                            hk_array *const *arrays, int count, const void *options,
                            size_t options_bytes, size_t early_bytes)
@@ -349,7 +356,8 @@ static void compound_end(hki_capture *self)
 
 __attribute__((constructor)) static void set_hooks(void)
 {
-    hki_capture_hook = (hki_capture_hooks){note_call, note_made, compound_begin, compound_end};
+    hki_capture_hook =
+        (hki_capture_hooks){note_call, note_made, has_made, compound_begin, compound_end};
     hki_array_capture_refuse = refuse;
 }
 
@@ -491,6 +499,30 @@ static void release_temporaries(hk_graph *graph)
     }
 }
 
+/* Whether the call writes all elements, so many, of a slot, and reads none. */
+static bool makes_whole(const hki_node *node, int slot, int64_t size)
+{
+    bool reads = node->kind != HKI_NODE_CALL, writes = false;
+    for (int i = 0; i < node->input_count + node->output_count; i++) {
+        const hki_operand *operand = &node->operands[i];
+        reads |= operand->slot == slot && i < node->input_count;
+        writes |= operand->slot == slot && i >= node->input_count && operand->tensor.size == size;
+    }
+    return writes && !reads;
+}
+
+/* Expects a graph of the calls as they were, that is indexed. */
+static void note_made_bounds(hk_graph *graph)
+{
+    for (int i = 0; i < graph->bound_count; i++) {
+        struct hki_bound *bound = &graph->bound[i];
+        const int first = graph->slots[bound->slot].first;
+        int64_t size = 0;
+        hki_dims_size(&bound->shape, &size);
+        bound->is_made = first >= 0 && makes_whole(&graph->nodes[first], bound->slot, size);
+    }
+}
+
 hk_graph *hk_capture_end(const hk_capture_options *options)
 {
     hki_capture *self = hki_capturing;
@@ -520,6 +552,7 @@ hk_graph *hk_capture_end(const hk_capture_options *options)
         graph->flops += graph->nodes[i].kind == HKI_NODE_CALL ? graph->nodes[i].plan.flops : 0;
     settle_slots(graph);
     hki_graph_index(graph);
+    note_made_bounds(graph);
     hki_graph_forward_copies(graph);
     hki_graph_index(graph);
     hki_graph_form_chains(graph);

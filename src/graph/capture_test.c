@@ -492,6 +492,34 @@ static void test_fork(void)
     hk_array_release(x);
 }
 
+/* What a replay takes, and new arrays that it writes. */
+static void test_new_arrays(void)
+{
+    HK_SCOPE;
+    hk_array *x = line(8, 1), *y = line(8, 0), *made[2], *bound[] = {x, line(8, 0), y};
+    hk_capture_begin(bound, 3);
+    hk_add_into(bound[1], x, x);
+    hk_add_into(y, x, y);
+    hk_graph *graph = hk_capture_end(NULL);
+    CHECK_EQ_I64(hk_graph_bound_count(graph), 3);
+    hk_replay_anew(graph, bound, 1, made);
+    CHECK(hk_size(made[0]) == 8 && hk_array_dtype(made[0]) == HK_F32 && holds_first(made[0], 2));
+    CHECK(strstr(hk_status_message(hk_wait(made[1])), "write all of it before it reads it"));
+    made[1] = NULL;
+    hk_replay_anew(graph, (hk_array *[]){x, x}, 2, made + 1);
+    CHECK(!hk_ok(hk_wait(made[1])));
+    CHECK(hk_graph_takes(graph, 0, y) && hk_graph_takes(graph, 2, y));
+    CHECK(!hk_graph_takes(graph, 0, line(7, 0)) && !hk_graph_takes(graph, 0, hk_cast(x, HK_F64)));
+    CHECK(!hk_graph_takes(graph, 3, y) && !hk_graph_takes(graph, -1, y));
+    CHECK(!hk_graph_takes(graph, 0, NULL) && !hk_graph_takes(NULL, 0, y));
+    CHECK(!hk_graph_takes(graph, 0, hk_slice(line(16, 0), 0, 0, 16)));
+    CHECK(hk_graph_takes(graph, 1, hk_slice(line(16, 0), 0, 4, 12)));
+    hk_array *wide = hk_broadcast_to(line(1, 0), hk_shape(8));
+    CHECK(!hk_graph_takes(graph, 0, wide) && !hk_graph_takes(graph, 1, wide));
+    hk_graph_release(graph);
+    clear_failures();
+}
+
 int main(void)
 {
     const hk_sim_options sim = {.launch_ns = 1, .link_latency_ns = 1};
@@ -504,6 +532,7 @@ int main(void)
     test_waiting();
     test_missed_task();
     test_wrong_bounds();
+    test_new_arrays();
     test_nesting();
     test_threads();
     hk_runtime_deinit();

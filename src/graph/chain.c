@@ -2,8 +2,10 @@
 #include "graph/chain.h"
 
 #include "base/integer.h"
+#include "op/call/plan.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,6 +139,31 @@ void hki_chain_piece(const hki_chain *chain, int64_t piece, int64_t *begin, int6
     *end = hki_min(*begin + chain->piece_samples, chain->samples);
 }
 
+/* Without layers no lanes are to be filled by samples: what blocks make, so much, stays in a core's own cache, and a piece is
+ * worth a core. True, after setting both, where that is so. */
+enum { PLAIN_BLOCK_BYTES = 64 << 10 };
+static bool cut_plain(hki_chain *chain)
+{
+    double work_ns = 0;
+    int64_t bytes = 0;
+    for (int i = 0; i < chain->call_count; i++) {
+        const hki_node *node = &chain->calls[i];
+        if (node->op->fuse >= HKI_FUSE_CONVOLUTION && node->op->fuse <= HKI_FUSE_PRODUCT)
+            return false;
+        work_ns += node->plan.work_ns;
+        for (int j = node->input_count; j < node->input_count + node->output_count; j++)
+            bytes += node->operands[j].tensor.size *
+                     (int64_t)hki_dtype_bytes(node->operands[j].tensor.dtype);
+    }
+    const int64_t fitting = PLAIN_BLOCK_BYTES / (bytes / chain->samples + 1),
+                  worth = (int64_t)((double)chain->samples * HKI_PLAN_PIECE_NS /
+                                    fmax(work_ns, HKI_PLAN_PIECE_NS));
+    chain->block_samples = hki_max(1, fitting / HKI_SUM_RUN) * HKI_SUM_RUN;
+    chain->piece_samples =
+        hki_max(piece_samples(chain->samples, chain->form), hki_round_up(worth, HKI_SUM_RUN));
+    return true;
+}
+
 static void note_size(int64_t sizes[HKI_CHAIN_SIZES], int64_t size)
 {
     int at = 0;
@@ -156,7 +183,7 @@ static void cut(hki_chain *chain)
         int64_t blocks = chain->samples / (chain->block_samples * IMAGE_PIECES);
         chain->piece_samples = chain->block_samples *
                                hki_max(1, hki_min(blocks, IMAGE_PIECE_SAMPLES / HKI_IMAGE_SAMPLES));
-    } else {
+    } else if (!cut_plain(chain)) {
         /* Layers read their weights once for all samples of a block. */
         chain->block_samples = chain->form == HKI_CHAIN_OF_ROWS
                                    ? ROWS_BLOCK_SAMPLES

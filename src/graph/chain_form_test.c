@@ -81,6 +81,28 @@ static void test_wide_layers_stay_outside(void)
     CHECK_EQ_I64(chains, 2); /* before them and behind */
 }
 
+/* Numbers of a vector are samples, too: blocks have what a cache holds, and pieces are worth a core. */
+static void test_blocks_of_vectors(int64_t size, int64_t pieces)
+{
+    HK_SCOPE;
+    hk_array *bound[] = {numbers(hk_shape(size)), numbers(hk_shape(size))};
+    hk_capture_begin(bound, 2);
+    hk_array *x = hk_multiply(hk_exp(hk_subtract(bound[0], bound[1])), bound[0]);
+    hk_graph *graph = hk_capture_end(NULL);
+    CHECK_EQ_I64(graph->node_count, 1);
+    const hki_chain *chain = graph->nodes[0].kind == HKI_NODE_CHAIN ? graph->nodes[0].chain : NULL;
+    CHECK(chain);
+    if (chain) {
+        CHECK(chain->block_samples >= 1024 && chain->block_bytes <= 128 << 10);
+        CHECK(chain->piece_count <= pieces && (chain->piece_count > 1) == (pieces > 1));
+    }
+    hk_array *called = hk_copy(x);
+    hk_assign(x, hk_zeros(hk_shape(1), HK_F32, hk_device_default()));
+    hk_replay(graph, bound, 2);
+    CHECK(hk_item(hk_all(hk_equal(x, called), NULL), NULL) == 1);
+    hk_graph_release(graph);
+}
+
 int main(void)
 {
     CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_cores = 2})));
@@ -92,6 +114,8 @@ int main(void)
     CHECK_EQ_I64(form_of(1, true, false), HKI_CHAIN_OF_IMAGES);
     CHECK_EQ_I64(form_of(1, false, false), HKI_CHAIN_OF_IMAGES);
     test_wide_layers_stay_outside();
+    test_blocks_of_vectors(3000, 1);
+    test_blocks_of_vectors(1000000, 32);
     hk_runtime_deinit();
     return check_result();
 }

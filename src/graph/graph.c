@@ -148,6 +148,11 @@ void hk_graph_read_facts(const hk_graph *graph, hk_graph_facts *facts)
     hki_fill_struct(facts, &own, sizeof own);
 }
 
+int hk_graph_bound_count(const hk_graph *graph)
+{
+    return graph ? graph->bound_count : 0;
+}
+
 /* ---- text ------------------------------------------------------------------------------------ */
 
 static void put_operand(const hk_graph *graph, const hki_operand *operand, FILE *stream)

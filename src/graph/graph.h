@@ -91,6 +91,7 @@ struct hk_graph {
         int64_t strides[HK_MAX_NDIM];
         int slot;
         bool is_written; /* set by hki_graph_index */
+        bool is_made;    /* all of it is written before any of it is read */
     } * bound;
     int bound_count;
     hk_capture_options options;

@@ -60,6 +60,20 @@ static bool strides_equal(const struct hki_bound *wanted, const hk_array *x)
     return true;
 }
 
+static bool is_alike(const struct hki_bound *wanted, const hk_array *x)
+{
+    return x->dtype == wanted->dtype && x->storage->device == wanted->device &&
+           hki_dims_equal(&x->shape, &wanted->shape) && strides_equal(wanted, x);
+}
+
+bool hk_graph_takes(const hk_graph *graph, int index, hk_array *x)
+{
+    if (!graph || index < 0 || index >= graph->bound_count || !x || x->failed)
+        return false;
+    const struct hki_bound *wanted = &graph->bound[index];
+    return is_alike(wanted, x) && !(x->read_only && wanted->is_written);
+}
+
 static void describe(const hk_dims *shape, hk_dtype dtype, const hki_device *device,
                      const int64_t *strides, char *text, size_t bytes)
 {
@@ -97,8 +111,7 @@ static bool check_bound(const hk_graph *graph, hk_array *const *bound, int index
                index);
         return false;
     }
-    if (x->dtype == wanted->dtype && x->storage->device == wanted->device &&
-        hki_dims_equal(&x->shape, &wanted->shape) && strides_equal(wanted, x))
+    if (is_alike(wanted, x))
         return true;
     describe(&x->shape, x->dtype, x->storage->device, x->strides, has, sizeof has);
     describe(&wanted->shape, wanted->dtype, wanted->device, wanted->strides, wants, sizeof wants);

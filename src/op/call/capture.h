@@ -21,6 +21,8 @@ typedef struct hki_capture_hooks {
                  hki_call_staging staging);
     /* An array has just been made that calls are to write in parts, all of it: a temporary like a call's new output. */
     void (*made)(hki_capture *capture, const char *operation, hk_array *x);
+    /* Whether a call within the capture has made x's memory. */
+    bool (*has_made)(hki_capture *capture, const hk_array *x);
     /* Bracket something compound: begin notes it and pauses the thread's capture, end resumes it. `arrays` are read and
      * written. options are copied. early_bytes: how much of them is summed at a time, over several devices or ranks;
      * 0: it is no sum. */

@@ -164,8 +164,12 @@ static bool infer_range(hki_call *call)
 
 void hki_plan_elements(const hki_call *call, hki_plan *plan, double ns)
 {
+    size_t bytes = hki_dtype_bytes(call->out_dtype[0]);
+    for (int i = 0; i < call->input_count; i++)
+        if (call->inputs[i] && hki_dtype_bytes(call->inputs[i]->dtype) > bytes)
+            bytes = hki_dtype_bytes(call->inputs[i]->dtype);
     plan->grain = 1024;
-    plan->work_ns *= ns * (double)hki_dtype_bytes(call->out_dtype[0]) / 4;
+    plan->work_ns *= ns * (double)bytes / 4;
 }
 
 static void plan(const hki_call *call, hki_plan *plan)

@@ -2,8 +2,10 @@
  * bits, refusals, gradients that are none. */
 #include "tests/check.h"
 
+#include "op/call/plan.h"
 #include "op/kernels/elementwise/elementwise.h"
 #include "op/operator_fixture.h"
+#include "op/operators/copy.h"
 
 #include <math.h>
 
@@ -307,6 +309,26 @@ static void test_no_flow(void)
     CHECK(are_floats(hk_grad(x), (const float[]){0, 0}, 2));
 }
 
+/* As many pieces as what is read is worth, however little is written. */
+static int64_t pieces_of(const hk_op *op, hk_array *x, const void *options)
+{
+    hki_plan plan;
+    hk_array *inputs[] = {x, x};
+    hki_call call = {.op = op, .device = hk_array_device(x).handle, .options = options};
+    hki_call_set_inputs(&call, inputs, op == &hki_op_cast ? 1 : 2);
+    CHECK(op->infer(&call));
+    return hki_plan_make(&call, &plan);
+}
+
+static void test_pieces(void)
+{
+    HK_SCOPE;
+    hk_array *x = hk_zeros(hk_shape(1000000), HK_F32, hk_device_default());
+    const int64_t whole = pieces_of(&hki_op_cast, x, &(hki_cast_options){HK_I32});
+    CHECK(whole >= 8 && pieces_of(&hki_op_cast, x, &(hki_cast_options){HK_BOOL}) == whole);
+    CHECK(pieces_of(&hki_op_greater, x, NULL) >= 8);
+}
+
 int main(void)
 {
     const hk_status *status = hk_runtime_init(NULL);
@@ -322,6 +344,7 @@ int main(void)
     test_special_values();
     test_clip();
     test_no_flow();
+    test_pieces();
     hk_runtime_deinit();
     return check_result();
 }

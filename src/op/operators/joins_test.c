@@ -4,6 +4,7 @@
 #include "op/operator_fixture.h"
 
 #include <hocket/call.h>
+#include <math.h>
 
 enum { MANY = 45 }; /* more than two levels of groups */
 
@@ -38,6 +39,69 @@ static void test_many(hk_device device)
     values = read_doubles(out);
     CHECK(values[MANY - 1] == MANY - 1);
     free(values);
+}
+
+/* Element (row, column) of `parts` arrays side by side, each of whose elements is its number in C order, plus that of the part. */
+static double expected_at(const int64_t *widths, int64_t row, int64_t column)
+{
+    int part = 0;
+    for (; column >= widths[part]; part++)
+        column -= widths[part];
+    return (double)(row * widths[part] + column) + part;
+}
+
+/* Long rows and short ones, of several pieces, of arrays that are contiguous or columns of one; called, and captured. */
+static void test_rows(hk_device device, int64_t rows, const int64_t *widths, bool has_gaps)
+{
+    HK_SCOPE;
+    enum { PARTS = 3 };
+    hk_array *parts[PARTS];
+    int64_t columns = 0;
+    for (int i = 0; i < PARTS; columns += widths[i++]) {
+        hk_array *x = hk_reshape(hk_arange(i, (double)(i + rows * widths[i]), 1, HK_F32, device),
+                                 hk_shape(rows, widths[i]));
+        parts[i] = has_gaps ? hk_transpose(hk_contiguous(hk_transpose(x))) : x;
+    }
+    hk_capture_begin(parts, PARTS);
+    hk_array *joined = hk_concat(parts, PARTS, 1);
+    hk_graph *graph = hk_capture_end(NULL);
+    for (int replayed = 0; replayed < 2; replayed++) {
+        double *values = read_doubles(joined);
+        for (int64_t i = 0; i < rows * columns; i++)
+            CHECK(values[i] == expected_at(widths, i / columns, i % columns));
+        free(values);
+        hk_assign(joined, hk_zeros(hk_shape(1), HK_F32, device));
+        hk_replay(graph, parts, PARTS);
+    }
+    hk_graph_release(graph);
+}
+
+/* So many that no call takes all of them, along each axis of three, with nothing noted of it. */
+static void test_many_parts(hk_device device)
+{
+    HK_SCOPE;
+    enum { PARTS = 21 };
+    hk_array *parts[PARTS];
+    for (int axis = 0; axis < 3; axis++) {
+        int64_t begin = 0;
+        for (int i = 0; i < PARTS; i++) {
+            hk_dims shape = hk_shape(7, 11, 130);
+            shape.dims[axis] = i % 4 * 9;
+            parts[i] = hk_add(hk_random_uniform(shape, HK_F32, device), i);
+            if (i == 5)
+                parts[i] = hk_transpose(hk_contiguous(hk_transpose(parts[i])));
+        }
+        hk_array *joined = hk_concat(parts, PARTS, axis - 3);
+        for (int i = 0; i < PARTS; begin += hk_dim(parts[i++], axis)) {
+            hk_array *part = hk_slice(joined, axis, begin, begin + hk_dim(parts[i], axis));
+            CHECK(hk_item(hk_all(hk_equal(part, parts[i]), NULL), NULL) == 1);
+        }
+        CHECK(hk_dim(joined, axis) == begin);
+    }
+    parts[9] = hk_cast(hk_full(hk_dims_get(parts[9]), NAN, HK_F32, device), HK_I32);
+    parts[9] = hk_cast(parts[9], HK_F32);
+    CHECK(!hk_ok(hk_wait(hk_concat(parts, PARTS, 2)))); /* one that fails later */
+    hk_failures_clear();
 }
 
 static void test_refusals(hk_device device)
@@ -80,6 +144,12 @@ int main(void)
 {
     hk_device device = hk_device_default();
     test_many(device);
+    for (int has_gaps = 0; has_gaps < 2; has_gaps++) {
+        test_rows(device, 301, (const int64_t[]){701, 0, 299}, has_gaps);
+        test_rows(device, 30011, (const int64_t[]){5, 3, 1}, has_gaps);
+        test_rows(device, 1, (const int64_t[]){100000, 7, 99999}, has_gaps);
+    }
+    test_many_parts(device);
     test_refusals(device);
     const hk_status *status = hk_wait_all();
     CHECK(hk_ok(status));

@@ -251,7 +251,7 @@ static void check_parts(const example *e, hki_conv2d_geometry g, bool f64, const
 /* Winograd's method has no memory for channels of other parts. */
 static void check_part_scratch(void)
 {
-    hki_conv2d_geometry g = geometry_make(16, 64, 8, 8, 64, 3, 3, 1, 1, 1, 1, 1, 1);
+    hki_conv2d_geometry g = geometry_make(16, 192, 8, 8, 192, 3, 3, 1, 1, 1, 1, 1, 1);
     g.method = HKI_CONV2D_WINOGRAD;
     const size_t all = hki_conv2d_forward_scratch_bytes(&g, false);
     g.parts = 2;

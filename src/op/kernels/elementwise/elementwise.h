@@ -141,7 +141,7 @@ bool hki_infer_test(hki_call *call);
 bool hki_infer_binary(hki_call *call);
 bool hki_infer_compare(hki_call *call);
 bool hki_infer_where(hki_call *call);
-/* Pieces of elements for an operator that takes `ns` per element of 4 bytes. */
+/* Pieces of elements for an operator that takes `ns` per element of 4 bytes, of the widest operand. */
 void hki_plan_elements(const hki_call *call, hki_plan *plan, double ns);
 
 #endif

@@ -2,6 +2,8 @@
  * must not depend on which of several loops over one expression computed it. */
 
 #include "op/kernels/elementwise/elementwise.h"
+#include "op/kernels/elementwise/power_blocks.h"
+#include "op/kernels/elementwise/power_math.h"
 #include "op/kernels/elementwise/scalar_math.h"
 
 #define REAL
@@ -11,6 +13,8 @@
 #define F(name)    hki_##name##_f32
 #define NUMBER(x)  (float)(x)
 #include "op/kernels/elementwise/elementwise_loops.inc.c"
+
+#include "op/kernels/elementwise/power_blocks.inc.c"
 
 #define REAL
 #define T          double

@@ -233,6 +233,12 @@ HKI_DOUBLE_OF_LIBRARY(atan)
 /* Of floats too; not the same bits on GPUs. */
 HKI_OF_LIBRARY_2(pow, powf, pow)
 
+/* Powers that take less than logarithms: those of hki_pow_number_f32 and _f64. */
+HKI_EVERYWHERE bool hki_is_quick_power(double s)
+{
+    return s == 1 || s == 2 || s == 3 || s == -1 || s == 0.5;
+}
+
 /* x to the power of a number that all elements share: compilers make a loop for each of the cases, but not of one case more. The
  * root as pow gives it: no -0, and infinity of -infinity. */
 #define HKI_POWER_OF_NUMBER(T, suffix, root)                                                       \
