@@ -74,7 +74,7 @@ static uint64_t submit_serial(hki_task *task)
     hki_tracing_issue(task);
     hki_biased_release(&runtime->issue_lock);
     hki_tracing_ready(task);
-    hki_execute_foreign(hki_task_queue(task), &(hki_claim){task, -1}, 1);
+    hki_execute_foreign((hki_claim){task, -1});
     if (!nested)
         hki_lock_release(&runtime->serial_lock);
     hki_sequence_note(sequence);
@@ -150,7 +150,7 @@ static __attribute__((noinline)) void issue_locked(hki_task *task, hki_place pla
     if (is_put)
         hki_queue_notify(queue->home);
     else if (is_ready && is_here)
-        hki_execute_foreign(queue, &(hki_claim){task, -1}, 1);
+        hki_execute_foreign((hki_claim){task, -1});
     else if (is_ready)
         hki_queue_push(task);
     if ((is_ready || is_put) && atomic_load(&runtime->ended))

@@ -191,9 +191,7 @@ bool hki_accelerator_may_launch(hki_queue *queue)
 
 hki_task *hki_accelerator_take(hki_queue *queue)
 {
-    hki_claim claim = {NULL, -1};
-    hki_queue_pop(queue, NULL, INT64_MAX, &claim, 1);
-    return claim.task;
+    return hki_queue_pop(queue, NULL, INT64_MAX).task;
 }
 
 /* ---- the thread of a queue, where launching only gives a device work ------------------------------------------- */

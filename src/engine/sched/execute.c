@@ -142,14 +142,9 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
     return hki_task_complete(executor, task);
 }
 
-void hki_claims_give_back(const hki_claim *claims, int count)
+void hki_execute_foreign(hki_claim claim)
 {
-    for (int i = count - 1; i >= 0; i--)
-        hki_queue_push_first(claims[i].task);
-}
-
-void hki_execute_foreign(hki_queue *queue, const hki_claim *claims, int count)
-{
+    hki_runtime *runtime = claim.task->runtime;
     hki_executor executor;
     hki_executor_init(&executor, NULL, false);
     fenv_t saved;
@@ -158,16 +153,9 @@ void hki_execute_foreign(hki_queue *queue, const hki_claim *claims, int count)
         fegetenv(&saved);
         fesetenv(FE_DFL_ENV);
     }
-    for (int i = 0; i < count; i++) {
-        uint64_t begin = i + 1 < count ? hki_ticks() : 0;
-        hki_execute(&executor, claims[i]);
-        if (i + 1 < count && hki_ticks() - begin > HKI_LONG_TASK_TICKS) {
-            hki_claims_give_back(&claims[i + 1], count - i - 1);
-            break;
-        }
-    }
+    hki_execute(&executor, claim);
     hki_slot_give_back(&executor.returns);
-    hki_progress(queue->runtime);
+    hki_progress(runtime);
     if (!keep)
         fesetenv(&saved);
 }
@@ -178,8 +166,8 @@ void hki_cancel_all(hki_runtime *runtime)
     do {
         found = false;
         for (int i = 0; i < runtime->queue_count; i++)
-            for (hki_claim claim; hki_queue_pop(runtime->queues[i], NULL, INT64_MAX, &claim, 1);
+            for (hki_claim claim; (claim = hki_queue_pop(runtime->queues[i], NULL, INT64_MAX)).task;
                  found = true)
-                hki_execute_foreign(runtime->queues[i], &claim, 1);
+                hki_execute_foreign(claim);
     } while (found || !hki_ring_is_empty(runtime->ring));
 }

@@ -52,15 +52,13 @@ void hki_executor_put(hki_executor *executor, hki_task *task);
 
 /* Runs what was claimed; returns a successor to run next when the executor chains. */
 hki_task *hki_execute(hki_executor *executor, hki_claim claim);
-/* Runs what was claimed from the queue in a thread that is no worker. */
-void hki_execute_foreign(hki_queue *queue, const hki_claim *claims, int count);
+/* Runs what was claimed in a thread that is no worker. */
+void hki_execute_foreign(hki_claim claim);
 /* Ends a task: failures, gates, finish, counters. Returns a ready successor for a chaining executor. */
 hki_task *hki_task_complete(hki_executor *executor, hki_task *task);
 /* Gives ready tasks, linked through queue_next, to the threads that wait for them or to their queues; a chaining executor
  * gets one of its own device back. */
 hki_task *hki_task_dispatch(hki_executor *executor, hki_task *ready);
-/* It was not as short as expected: lets others have what was taken along. */
-void hki_claims_give_back(const hki_claim *claims, int count);
 /* Once the runtime is ending: a thread that still issues a task, or makes one ready, finishes it, cancelled, in place. */
 void hki_cancel_all(hki_runtime *runtime);
 

@@ -37,11 +37,10 @@ static void begin(hki_lease *lease)
 static bool work(hki_executor *executor, bool (*is_enough)(const void *), const void *what)
 {
     hki_runtime *runtime = executor->queue->runtime;
-    hki_claim claim;
+    hki_claim none; /* it takes nothing that has gates */
     bool goes_on = true, has_begun = false, enough;
     while (!(enough = is_enough(what)) && goes_on) {
-        hki_task_batch none = {.claims = &claim, .limit = 1, .most_ns = INT64_MAX};
-        const int count = hki_ring_take(runtime->ring, executor->queue, executor, &none);
+        const int count = hki_ring_take(runtime->ring, executor->queue, executor, INT64_MAX, &none);
         if (executor->batch_count)
             hki_batch_run(executor);
         else

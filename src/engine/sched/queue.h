@@ -38,11 +38,8 @@ struct hki_queue {
         /* That was put in order, or the one before it; NULL: look from the first on. */
         hki_task *latest;
     } lists[2];                  /* [0]: reductions between devices, taken first; [1]: the rest */
-    _Atomic(uint32_t) listed[2]; /* entries in the lists */
-    _Atomic(int64_t) backlog_ns; /* of the lists; queue lock for writing */
-    struct {
-        _Alignas(HKI_CACHE_LINE) _Atomic(hki_task *) newest;
-    } inboxes[2]; /* stacks, linked through queue_next */
+    _Atomic(uint32_t) listed[2]; /* entries in the lists; queue lock for writing, like the next */
+    _Atomic(int64_t) backlog_ns; /* of the lists */
     /* Ticks: when the device had unfinished calls last; when its workers looked elsewhere for pieces in vain. */
     _Alignas(HKI_CACHE_LINE) _Atomic(uint64_t) unfinished_ticks, failed_steal_ticks;
     /* Tasks issued by epoch (issue lock) and finished (by executor). */
@@ -84,32 +81,11 @@ static inline void hki_backlog_add(_Atomic(int64_t) *sum_ns, int64_t ns)
                           memory_order_relaxed);
 }
 
-/* Short tasks that are taken together. */
-typedef struct hki_task_batch {
-    hki_claim *claims;
-    int count, limit;
-    int64_t ns, most_ns;
-} hki_task_batch;
-
 /* What the task, or a piece of it, is expected to take. */
 static inline int64_t hki_task_piece_ns(const hki_task *task)
 {
     return task->spec.piece_count > 1 ? task->spec.expected_ns / task->spec.piece_count
                                       : task->spec.expected_ns;
-}
-
-/* A long one is taken alone. */
-static inline bool hki_task_batch_has_room(const hki_task_batch *taken, const hki_task *task)
-{
-    return taken->count < taken->limit && taken->ns < HKI_BATCH_NS &&
-           (taken->count == 0 ? hki_task_piece_ns(task) <= taken->most_ns
-                              : hki_task_backlog_ns(task) <= HKI_BATCH_NS);
-}
-
-static inline void hki_task_batch_add(hki_task_batch *taken, hki_claim claim)
-{
-    taken->ns += hki_task_backlog_ns(claim.task);
-    taken->claims[taken->count++] = claim;
 }
 
 /* Where a task waits that is ready. */
@@ -131,11 +107,9 @@ bool hki_workers_are_attentive(const hki_runtime *runtime);
 bool hki_queue_wants_help(hki_queue *queue);
 /* A worker of the queue that has a core would find something to do. */
 bool hki_queue_has_work(hki_queue *queue);
-/* Takes a task or piece, or several short tasks, at most count: ready ones first, then from the ring. None in whose way one
- * is that is expected to take more than most_ns. Returns how many. May run what is shorter
- * than taking it, in an executor that is not NULL. */
-int hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns, hki_claim *claims,
-                  int count);
+/* Takes a task or piece: a ready one first, then from the ring. None in whose way one is that is expected to take more than
+ * most_ns. In an executor that is not NULL it runs short ones of the ring, too. */
+hki_claim hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns);
 /* Takes a piece of a task that has started, and is lendable (steal.h). */
 hki_claim hki_queue_take_piece(hki_queue *queue);
 

@@ -240,12 +240,7 @@ static void issue_part(int device, bool collective, int var, part its)
 /* How many reductions wait in the device's queue, which nobody takes from meanwhile. */
 static int waiting_reductions(int device)
 {
-    const hki_queue *queue = runtime->queues[device];
-    int count = (int)atomic_load(&queue->listed[0]);
-    for (const hki_task *task = atomic_load(&queue->inboxes[0].newest); task;
-         task = task->queue_next)
-        count++;
-    return count;
+    return (int)atomic_load(&runtime->queues[device]->listed[0]);
 }
 
 /* Reductions between devices, which go before all else, get ready from the last to the first while the device's core is

@@ -17,20 +17,19 @@ static bool help_queue(hki_queue *queue, int64_t most_ns, hki_queue **kept)
             return false;
         hki_queue_note_issuer(queue);
     }
-    hki_claim claims[HKI_BATCH_TASKS];
-    const int count = hki_queue_pop(queue, NULL, most_ns, claims, HKI_BATCH_TASKS);
-    *kept = count ? queue : NULL;
-    if (count) {
-        atomic_fetch_add_explicit(&queue->runtime->scheduler->helped_calls, (uint64_t)count,
+    const hki_claim claim = hki_queue_pop(queue, NULL, most_ns);
+    *kept = claim.task ? queue : NULL;
+    if (claim.task) {
+        atomic_fetch_add_explicit(&queue->runtime->scheduler->helped_calls, 1,
                                   memory_order_relaxed);
-        hki_execute_foreign(queue, claims, count);
+        hki_execute_foreign(claim);
         /* No worker will come for what has become ready by that. */
         if (atomic_load(&queue->runtime->ended))
             hki_cancel_all(queue->runtime);
     } else {
         hki_queue_release_core(queue);
     }
-    return count;
+    return claim.task;
 }
 
 static bool help(hki_runtime *runtime, int64_t most_ns, hki_queue **kept)
