@@ -34,7 +34,7 @@ struct hki_task {
     hki_wait_node waits[HKI_TASK_INLINE_WAITS];        /* used from the last one on */
     _Atomic(uint32_t) pending;                         /* gates not yet open; see HKI_ISSUING */
     int registered_count;                              /* 0 while it is not registered */
-    hki_task *queue_next;                              /* queue lock; also links free slots */
+    hki_task *queue_next;                              /* queue lock */
     hki_gate *inline_registered[HKI_TASK_INLINE_ACCESSES];
 
     /* From being registered: fresh gates, and how many; in how many of `waits` it is. */
@@ -46,7 +46,10 @@ struct hki_task {
     hki_runtime *runtime;
     _Atomic(uint64_t) sequence;
 
-    _Alignas(HKI_CACHE_LINE) void *payload;
+    _Alignas(HKI_CACHE_LINE) union {
+        void *payload;
+        hki_task *next_free; /* of a free slot */
+    };
     _Atomic(bool) unusual;   /* it has failed, waits, or has memory of its own */
     _Atomic(uint8_t) state;  /* hki_task_state */
     uint8_t epoch;           /* of its queue's counters, or HKI_UNCOUNTED */
@@ -77,13 +80,7 @@ struct hki_task {
     int mark_count;
     hki_mark marks[HKI_TASK_MARKS];
     _Alignas(HKI_CACHE_LINE) hki_access inline_accesses[HKI_TASK_INLINE_ACCESSES];
-    union {
-        char inline_payload[HKI_TASK_PAYLOAD_BYTES];
-        struct { /* of a free one that is given back together with others */
-            int count;
-            hki_task *slots[HKI_RETURN_BATCH];
-        } returned;
-    };
+    char inline_payload[HKI_TASK_PAYLOAD_BYTES];
 };
 
 _Static_assert(offsetof(hki_task, pending) % HKI_CACHE_LINE == sizeof(hki_wait_node) &&

@@ -30,7 +30,8 @@ static inline void hki_executor_init(hki_executor *executor, hki_queue *queue, b
     executor->finished_tasks = NULL;
     executor->chain = chain;
     executor->only_short = false;
-    executor->instants = executor->batch_count = executor->returns.count = 0;
+    executor->instants = executor->batch_count = 0;
+    executor->returns = (hki_slot_returns){0};
     executor->batch_ns = 0;
     executor->is_stalled = false;
 }
