@@ -60,24 +60,31 @@ static inline void note_writes_locked(hki_runtime *runtime, hki_task_spec *spec,
     hki_writes_note_locked(spec, sequence);
 }
 
+static uint64_t take_sequence_locked(hki_runtime *runtime, hki_task *task)
+{
+    const uint64_t sequence = ++runtime->sequence;
+    hki_sequence_note(sequence);
+    atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
+    return sequence;
+}
+
 static uint64_t submit_serial(hki_task *task)
 {
     hki_runtime *runtime = task->runtime;
     bool nested = hki_in_task(); /* then this thread holds the lock already */
     if (!nested)
         hki_lock_acquire(&runtime->serial_lock);
-    uint64_t sequence = ++runtime->sequence;
-    atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
     hki_biased_acquire(&runtime->issue_lock);
+    const uint64_t sequence = take_sequence_locked(runtime, task);
     note_issued_locked(runtime, task);
     note_writes_locked(runtime, &task->spec, sequence);
-    hki_tracing_issue(task);
+    hki_tracing_issue_locked(task);
     hki_biased_release(&runtime->issue_lock);
     hki_tracing_ready(task);
     hki_execute_foreign((hki_claim){task, -1});
     if (!nested)
         hki_lock_release(&runtime->serial_lock);
-    hki_sequence_note(sequence);
+    hki_sequence_note(sequence); /* again: the task may have submitted others here */
     return sequence;
 }
 
@@ -92,14 +99,6 @@ static bool is_free_locked(const hki_task_spec *spec)
             return false;
     }
     return true;
-}
-
-static uint64_t take_sequence_locked(hki_runtime *runtime, hki_task *task)
-{
-    const uint64_t sequence = ++runtime->sequence;
-    hki_sequence_note(sequence);
-    atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
-    return sequence;
 }
 
 /* True: nothing is in its way. */
@@ -137,7 +136,7 @@ static __attribute__((noinline)) void issue_locked(hki_task *task, hki_place pla
     _Atomic(uint64_t) *issued = &queue->issued[queue->epoch];
     atomic_store_explicit(issued, atomic_load_explicit(issued, memory_order_relaxed) + 1,
                           memory_order_relaxed);
-    hki_tracing_issue(task);
+    hki_tracing_issue_locked(task);
     const bool is_put = place == HKI_PLACE_RING && hki_ring_put_locked(runtime->ring, task);
     const bool is_ready = !is_put && register_locked(task);
     if (is_ready) {

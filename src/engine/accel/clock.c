@@ -223,10 +223,9 @@ static void *clock_main(void *argument)
 {
     hki_runtime *runtime = argument;
     hki_clock *clock = runtime->accelerators->clock;
-    hki_executor executor;
+    hki_executor executor = {0};
     uint32_t last_added = 0;
     int64_t awake_ns = 0;
-    hki_executor_init(&executor, NULL, false);
     fesetenv(FE_DFL_ENV);
     prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
     for (;;) {

@@ -158,9 +158,8 @@ static void *launcher_main(void *argument)
     launcher *self = argument;
     hki_launchers *all = self->of;
     hki_runtime *runtime = all->runtime;
-    hki_executor executor;
+    hki_executor executor = {0};
     hki_queue *lender;
-    hki_executor_init(&executor, NULL, false);
     hki_tracing_name_launcher(self->index);
     hki_accelerator_pin(runtime);
     hki_park_attend(&all->park);

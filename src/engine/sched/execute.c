@@ -145,8 +145,7 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
 void hki_execute_foreign(hki_claim claim)
 {
     hki_runtime *runtime = claim.task->runtime;
-    hki_executor executor;
-    hki_executor_init(&executor, NULL, false);
+    hki_executor executor = {0};
     fenv_t saved;
     bool keep = hki_environment_is_default();
     if (!keep) {

@@ -9,10 +9,11 @@ typedef struct hki_claim {
     int64_t piece;  /* -1: the whole task, not started */
 } hki_claim;
 
+/* Zeroed: of a thread that runs what it is told to. */
 typedef struct hki_executor {
     hki_queue *queue;             /* a worker's own; NULL in other threads */
-    int slot;                     /* whose counters and score, a worker's; -1: none */
-    hki_finished *finished_tasks; /* those */
+    hki_finished *finished_tasks; /* a worker's counters; NULL: those of all others */
+    int slot;                     /* of these, and of its score */
     bool chain;                   /* may keep one ready successor for itself */
     bool only_short;              /* takes from the ring only what needs no gates */
     int instants;                 /* tasks run while others were held back */
@@ -22,28 +23,6 @@ typedef struct hki_executor {
     hki_task *batch[HKI_BATCH_TASKS];
     hki_slot_returns returns;
 } hki_executor;
-
-static inline void hki_executor_init(hki_executor *executor, hki_queue *queue, bool chain)
-{
-    executor->queue = queue;
-    executor->slot = -1;
-    executor->finished_tasks = NULL;
-    executor->chain = chain;
-    executor->only_short = false;
-    executor->instants = executor->batch_count = 0;
-    executor->returns = (hki_slot_returns){0};
-    executor->batch_ns = 0;
-    executor->is_stalled = false;
-}
-
-/* Of a worker, or a thread that works on a worker's core: with counters and score of their own. */
-static inline void hki_executor_init_slot(hki_executor *executor, hki_runtime *runtime,
-                                          hki_queue *queue, int slot, bool chain)
-{
-    hki_executor_init(executor, queue, chain);
-    executor->slot = slot;
-    executor->finished_tasks = runtime->scheduler->counters[slot];
-}
 
 /* The task has ended: its slot is another's once hki_slot_give_back is called, before the executor goes or pauses; and it counts
  * as finished. */

@@ -61,10 +61,11 @@ bool hki_lease_work(hki_runtime *runtime, bool (*is_enough)(const void *), const
     bool taken = false;
     if (!atomic_compare_exchange_strong(&lease->taken, &taken, true))
         return false;
-    hki_executor executor;
-    hki_executor_init_slot(&executor, runtime, runtime->queues[0], runtime->scheduler->core_count,
-                           false);
-    executor.only_short = true;
+    const int slot = runtime->scheduler->core_count; /* beyond those of workers */
+    hki_executor executor = {.queue = runtime->queues[0],
+                             .finished_tasks = runtime->scheduler->counters[slot],
+                             .slot = slot,
+                             .only_short = true};
     const bool enough = work(&executor, is_enough, what);
     hki_slot_give_back(&executor.returns);
     atomic_store(&lease->taken, false);

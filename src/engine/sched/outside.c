@@ -47,8 +47,7 @@ void hki_task_end(hki_task *task, const hki_outside_end *end)
         return;
     }
     note_run(task, end->begin_ticks);
-    hki_executor executor;
-    hki_executor_init(&executor, NULL, false);
+    hki_executor executor = {0};
     hki_task_complete(&executor, task);
     hki_slot_give_back(&executor.returns);
     hki_progress(runtime);

@@ -210,12 +210,9 @@ static void test_no_gates(void)
 static void test_half_registered(void)
 {
     enum { POSITION = 5, WORKER = 1 };
-    hki_executor executor;
     start(2, -1);
-    hki_queue *queue = runtime->queues[0];
+    hki_executor executor = {.queue = runtime->queues[0], .chain = true};
     hki_task *task = begin(&leaf, 1000, (work){.target = 0, .sources = {1, 0, 1}}); /* 1 first */
-    hki_executor_init(&executor, queue, true);
-    executor.slot = 0;
     hki_ring_acquire(runtime);
     atomic_store(&runtime->scores[WORKER].first, POSITION);
     vars[0].scored_write = (uint64_t)POSITION << 16 | WORKER;

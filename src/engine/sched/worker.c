@@ -154,8 +154,10 @@ void *hki_worker_main(void *argument)
 {
     hki_worker *worker = argument;
     hki_queue *queue = worker->queue;
-    hki_executor executor;
-    hki_executor_init_slot(&executor, queue->runtime, queue, worker->slot, true);
+    hki_executor executor = {.queue = queue,
+                             .finished_tasks = queue->runtime->scheduler->counters[worker->slot],
+                             .slot = worker->slot,
+                             .chain = true};
     hki_tracing_name_worker(worker);
     fesetenv(FE_DFL_ENV);
     pin(queue, -1);

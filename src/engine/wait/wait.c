@@ -106,8 +106,7 @@ void hki_wait_end(hki_task *task)
     hki_runtime *runtime = task->runtime;
     if (runtime->accelerated)
         task->end_ns = hki_clock_ns();
-    hki_executor executor;
-    hki_executor_init(&executor, NULL, false);
+    hki_executor executor = {0};
     hki_task *successors = hki_task_open_gates(task);
     hki_task_dispatch(&executor, successors);
     hki_executor_put(&executor, task);
