@@ -184,7 +184,6 @@ typedef struct hki_outside_end {
 void hki_task_end(hki_task *task, const hki_outside_end *end);
 /* Somebody waits for tasks now. */
 bool hki_runtime_is_awaited(const hki_runtime *runtime);
-bool hki_runtime_is_stopping(const hki_runtime *runtime);
 
 /* A task that does the work of several calls says which of them its thread is at: failures then name its operation,
  * source and inputs. NULL: the task's own again. Lent until then. */
@@ -209,34 +208,31 @@ bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count, hk
 void hki_direct_end(hki_runtime *runtime);
 /* For reading a few elements, which takes no place in the order of calls: true when what was issued to write the variable
  * has finished and nothing has failed; all others are then held back until hki_direct_end. False, also in a task and
- * where the variable's runtime is not alive: hki_wait_range is to be asked. */
+ * where the variable's runtime is not alive: hki_wait_with is to be asked. */
 bool hki_direct_look(hki_var *var);
 /* Elements that are few enough for either. */
 enum { HKI_DIRECT_ELEMENTS = 64 };
 
 /* ---- waiting and reading ----------------------------------------------------------------------------- */
 
-/* Blocks until all earlier tasks that write the range have finished, then calls `body` (may be NULL) in
- * this thread while later writers of the range are held back, unless the range is failed. Returns the
- * record of the range (counted: the caller releases) or the ok record. The caller lends its hands
- * meanwhile. HK_WOULD_DEADLOCK inside a task. */
-const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void (*body)(void *),
-                                void *argument);
-/* The same with all that there is to say of a wait. */
+/* A wait for a byte range of a variable. */
 typedef struct hki_waiting {
     hki_var *var;
     uint64_t begin, end;
-    void (*body)(void *);
+    void (*body)(void *); /* may be NULL */
     void *argument;
     /* NULL, or the thread may be told of waits that block, and interrupted (hk_wait_hooks): HK_INTERRUPTED. Then `keep` is
      * called, which sees to it that the variable stays, and `drop` when the engine has let go of it, in any thread. */
     void (*keep)(void *owner), (*drop)(void *owner);
     void *owner;
 } hki_waiting;
+/* Blocks until all earlier tasks that write the range have finished, then calls `body` in this thread while later writers of
+ * the range are held back, unless the range is failed. Returns the record of the range (counted: the caller releases) or the
+ * ok record. The caller lends its hands meanwhile. HK_WOULD_DEADLOCK inside a task. */
 const hk_status *hki_wait_with(const hki_waiting *waiting);
 /* The same without body, until so long has passed: HK_TIMEOUT. The caller lends no hands. */
 const hk_status *hki_wait_for(const hki_waiting *waiting, int64_t timeout_ns);
-/* hki_wait_range would not block. Never blocks. */
+/* hki_wait_with would not block. Never blocks. */
 bool hki_range_has_come(const hki_waiting *waiting);
 /* The record of the range as it is now, or the ok record; counted. */
 const hk_status *hki_range_error_now(const hki_waiting *waiting);

@@ -7,7 +7,7 @@
 #include "engine/policy/place.h"
 #include "engine/policy/throttle.h"
 #include "engine/setup.h"
-#include "engine/wait/hold.h"
+#include "engine/wait/wait.h"
 
 #include <link.h>
 #include <signal.h>

@@ -72,6 +72,9 @@ struct hki_runtime {
     const hk_status *first_failure; /* earliest issued, counted */
     uint64_t failure_count;
 
+    hki_lock holds_lock; /* before the issue lock */
+    struct hki_range_hold *holds;
+
     hki_lock trace_lock;     /* for beginning and ending a recording */
     hki_trace *trace_memory; /* NULL until the first recording */
 

@@ -57,8 +57,3 @@ bool hki_runtime_is_awaited(const hki_runtime *runtime)
 {
     return atomic_load_explicit(&runtime->scheduler->waiters, memory_order_relaxed) > 0;
 }
-
-bool hki_runtime_is_stopping(const hki_runtime *runtime)
-{
-    return hki_is_stopping(runtime);
-}

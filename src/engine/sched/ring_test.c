@@ -3,6 +3,7 @@
 #include "base/sync.h"
 #include "engine/sched/ring.h"
 #include "tests/check.h"
+#include "tests/wait_range.h"
 
 #include <hocket/runtime.h>
 #include <pthread.h>
@@ -73,7 +74,7 @@ static uint64_t issue(const hki_task_class *class, int device, int64_t expected_
 
 static bool wait_for(int var)
 {
-    const hk_status *status = hki_wait_range(&vars[var], 0, 8, NULL, NULL);
+    const hk_status *status = wait_range(&vars[var], 0, 8, NULL, NULL);
     const bool waited = hk_ok(status);
     hk_status_release(status);
     return waited;

@@ -5,6 +5,7 @@
 #include "engine/sched/scoreboard.h"
 #include "tests/await_workers.h"
 #include "tests/check.h"
+#include "tests/wait_range.h"
 
 #include <hocket/runtime.h>
 #include <stdlib.h>
@@ -98,7 +99,7 @@ static void issue(const hki_task_class *class, int64_t expected_ns, work w)
 
 static hk_code code_of(int var)
 {
-    const hk_status *status = hki_wait_range(&vars[var], 0, 8, NULL, NULL);
+    const hk_status *status = wait_range(&vars[var], 0, 8, NULL, NULL);
     const hk_code code = hk_status_code(status);
     hk_status_release(status);
     return code;

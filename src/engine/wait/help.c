@@ -68,7 +68,7 @@ static int64_t nap_ns(int64_t so_far_ns)
     return ns < HKI_SPIN_NS ? HKI_SPIN_NS : ns > HKI_LOOK_AGAIN_NS ? HKI_LOOK_AGAIN_NS : ns;
 }
 
-static void sleep_once(const hki_help *self, int64_t so_far_ns)
+static void sleep_once(const hki_help *self, int64_t so_far_ns, int64_t left_ns)
 {
     hki_scheduler *scheduler = self->runtime->scheduler;
     for (int i = 0; i < scheduler->home_count; i++)
@@ -83,9 +83,9 @@ static void sleep_once(const hki_help *self, int64_t so_far_ns)
     }
     atomic_fetch_add(&scheduler->sleepers, self->is_called);
     const uint32_t seen = atomic_load(&scheduler->progress);
+    const int64_t ns = self->is_called ? HKI_LOOK_AGAIN_NS : nap_ns(so_far_ns);
     if (!is_over(self)) /* a worker that never runs out of tasks does not wake us */
-        hki_futex_wait(&scheduler->progress, seen,
-                       self->is_called ? HKI_LOOK_AGAIN_NS : nap_ns(so_far_ns));
+        hki_futex_wait(&scheduler->progress, seen, ns < left_ns ? ns : left_ns);
     atomic_fetch_sub(&scheduler->sleepers, self->is_called);
 }
 
@@ -106,7 +106,7 @@ static bool help_on(const hki_help *self, hki_queue **kept)
         int64_t now = hki_clock_ns();
         if (hki_blocking_look(self->blocking, now))
             return false;
-        if (help(runtime, self->most_ns, kept)) {
+        if (self->most_ns >= 0 && help(runtime, self->most_ns, kept)) {
             awake_since = hki_clock_ns();
             continue;
         }
@@ -114,12 +114,13 @@ static bool help_on(const hki_help *self, hki_queue **kept)
             least = left;
             latest = now;
         }
-        if (now - latest >= self->patience_ns)
+        const int64_t left_ns = self->patience_ns - (now - latest);
+        if (left_ns <= 0)
             return false;
         if (may_spin(runtime, now - awake_since))
             spin(self);
         else
-            sleep_once(self, now - begin);
+            sleep_once(self, now - begin, left_ns);
     }
     return true;
 }

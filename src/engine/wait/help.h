@@ -20,7 +20,7 @@ typedef struct hki_help {
     uint64_t (*left)(const void *what);
     const void *what;
     hki_task *wait;      /* NULL, or the task that stands for the wait, which is told */
-    int64_t most_ns;     /* nothing expected to take longer is run */
+    int64_t most_ns;     /* nothing expected to take longer is run; negative: nothing at all */
     int64_t patience_ns; /* gives up when nothing has become less for so long; INT64_MAX: never */
     bool may_lease;      /* may work on a worker's core (sched/lease.h) */
     bool

@@ -1,10 +1,10 @@
 /* Waiting: for a byte range, for a device, for everything, for room. A thread that waits lends its hands (help.h). */
 #include "engine/wait/wait.h"
 
+#include "engine/core/score.h"
 #include "engine/core/watch.h"
 #include "engine/policy/place.h"
 #include "engine/wait/help.h"
-#include "engine/wait/hold.h"
 
 enum {
     BLOCKED_NS = 200000000,       /* of a thread that may have borrowed what all others wait for */
@@ -231,11 +231,89 @@ const hk_status *hki_wait_with(const hki_waiting *self)
     return status;
 }
 
-const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void (*body)(void *),
-                                void *argument)
+/* ---- a range, for so long, or not at all ----------------------------------------------------------------------- */
+
+/* Writes that had been issued when it was looked at first. So nothing is left of a wait that ends early, and however often one
+ * does, as it would be of a task that waits. */
+typedef struct look {
+    const hki_waiting *what;
+    bool is_known;
+    uint64_t sequence, scored;
+} look;
+
+static bool has_come_serial(hki_runtime *runtime)
 {
-    return hki_wait_with(
-        &(hki_waiting){.var = var, .begin = begin, .end = end, .body = body, .argument = argument});
+    const bool is_idle = hki_lock_try(&runtime->serial_lock);
+    if (is_idle)
+        hki_lock_release(&runtime->serial_lock);
+    return is_idle;
+}
+
+static bool has_come(look *self)
+{
+    hki_var *var = self->what->var;
+    hki_runtime *runtime = var->runtime;
+    if (runtime->serial)
+        return has_come_serial(runtime);
+    hki_ring_acquire(runtime);
+    if (!self->is_known) {
+        self->is_known = true;
+        self->sequence = runtime->sequence;
+        self->scored = var->scored_write;
+    }
+    if (self->scored && !hki_score_is_pending(runtime, self->scored, -1))
+        self->scored = 0;
+    const bool over = !self->scored && !hki_gates_hold_locked(var, self->what->begin,
+                                                              self->what->end, self->sequence);
+    hki_biased_release(&runtime->issue_lock);
+    return over;
+}
+
+static uint64_t has_not_come(const void *moment)
+{
+    return !has_come((look *)moment);
+}
+
+bool hki_range_has_come(const hki_waiting *what)
+{
+    look now = {.what = what};
+    return has_come(&now);
+}
+
+const hk_status *hki_range_error_now(const hki_waiting *what)
+{
+    return read_range(what->var, what->begin, what->end, NULL, NULL);
+}
+
+const hk_status *hki_wait_for(const hki_waiting *what, int64_t timeout_ns)
+{
+    hki_runtime *runtime = what->var->runtime;
+    if (!hki_runtime_alive(runtime))
+        return hki_runtime_gone(runtime);
+    if (hki_in_task())
+        return hki_would_deadlock("wait_for");
+    look moment = {.what = what};
+    hki_blocking blocking = {0};
+    hki_wait_point point = hki_tracing_wait(runtime);
+    hki_place_note_wait(what->var);
+    begin_waiting(runtime);
+    /* A task that it ran could outlast the limit. */
+    const bool over = hki_help_until(&(hki_help){.runtime = runtime,
+                                                 .left = has_not_come,
+                                                 .what = &moment,
+                                                 .most_ns = -1,
+                                                 .patience_ns = timeout_ns,
+                                                 .blocking = &blocking});
+    end_waiting(runtime);
+    hki_tracing_waited(&point, HKI_TRACE_WAIT_ARRAY, -1);
+    hki_blocking_end(&blocking);
+    if (blocking.is_interrupted)
+        return hki_interrupted("wait_for");
+    const hki_status_facts facts = {.operation = "wait_for"};
+    return over ? hki_range_error_now(what)
+                : hki_status_create(HK_TIMEOUT, &facts,
+                                    "what writes the array had not finished after %.3f s",
+                                    (double)timeout_ns * 1e-9);
 }
 
 /* ---- a device, everything ---------------------------------------------------------------------------------- */
