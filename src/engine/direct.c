@@ -7,7 +7,7 @@
 static bool are_settled_locked(hki_runtime *runtime, hki_var *const *vars, int count)
 {
     for (int i = 0; i < count; i++)
-        if (!hki_var_is_settled_locked(vars[i]))
+        if (!hki_var_is_free_locked(vars[i], 0, UINT64_MAX, false))
             return false;
     /* After the gates: a writer that failed says so before it opens its own. */
     return atomic_load_explicit(&runtime->failed_vars, memory_order_relaxed) == 0;
@@ -19,7 +19,7 @@ bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count, hk
         !hki_environment_is_default())
         return false;
     hki_ring_acquire(runtime);
-    if ((write && (!hki_var_is_idle_locked(write) || write->watches)) ||
+    if ((write && (!hki_var_is_free_locked(write, 0, UINT64_MAX, true) || write->watches)) ||
         !are_settled_locked(runtime, reads, count) ||
         atomic_load_explicit(&runtime->stopping, memory_order_relaxed)) {
         hki_biased_release(&runtime->issue_lock);

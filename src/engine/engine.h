@@ -117,8 +117,7 @@ typedef struct hki_task_class {
     /* In the place of the engine, where the task has been started: settles all that is written, by hki_task_settle_part.
      * failure: of the whole task; NULL: none. is_spared: then its calls have left what they could as it was. heals: old
      * failures may be in what is good now. */
-    void (*settle)(hki_task *task, void *payload, const hk_status *failure, bool is_spared,
-                   bool heals);
+    void (*settle)(void *payload, const hk_status *failure, bool is_spared, bool heals);
 } hki_task_class;
 
 enum { HKI_TASK_INLINE_ACCESSES = 8 };
@@ -194,10 +193,11 @@ typedef struct hki_blame {
     const void *what;
 } hki_blame;
 void hki_task_blame(const hki_blame *blame);
-/* A record of a part of the task, counted, which nobody is failed by yet; hki_task_note_failure: it is a root failure. */
+/* A record of a part of the task, counted, which nobody is failed by yet. */
 const hk_status *hki_task_record(const hki_task *task, const hki_blame *blame, hk_code code,
                                  const char *format, ...) HK_PRINTF(4, 5);
-void hki_task_note_failure(const hki_task *task, const hk_status *status);
+/* Notes a root failure. */
+void hki_runtime_note_failure(hki_runtime *runtime, const hk_status *status);
 /* From hki_task_class.settle: a range that was written, as HKI_WRITE accesses are settled. failure: NULL: it is good. */
 void hki_task_settle_part(const hki_access *access, const hk_status *failure, bool is_intact);
 

@@ -93,8 +93,7 @@ static bool is_free_locked(const hki_task_spec *spec)
 {
     for (int i = 0; i < spec->access_count; i++) {
         const hki_access *access = &spec->accesses[i];
-        if (!HKI_USUALLY(hki_var_is_untouched(access->var)) &&
-            !hki_var_is_free_locked(access->var, access->begin, access->end,
+        if (!hki_var_is_free_locked(access->var, access->begin, access->end,
                                     access->mode & HKI_WRITE))
             return false;
     }

@@ -210,12 +210,6 @@ static bool register_access(hki_task *task, const hki_access *access)
     return true;
 }
 
-bool hki_var_is_free_locked(hki_var *var, uint64_t begin, uint64_t end, bool writes)
-{
-    return !hki_var_is_scored_locked(var, writes) &&
-           hki_gates_are_open_locked(var, begin, end, writes);
-}
-
 bool hki_gates_are_open_locked(hki_var *var, uint64_t begin, uint64_t end, bool writes)
 {
     for (hki_gate **link = &var->gates, *gate; (gate = *link);) {

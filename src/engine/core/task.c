@@ -22,10 +22,9 @@ void hki_task_blame(const hki_blame *blame)
 
 bool hki_task_has_failed(hki_task *task)
 {
-    hki_lock_acquire(&task->failure_lock);
-    bool failed = task->failure || task->input_failure;
-    hki_lock_release(&task->failure_lock);
-    return failed;
+    const hk_status *failure = hki_task_failure(task);
+    hk_status_release(failure);
+    return failure;
 }
 
 const hk_status *hki_task_failure(hki_task *task)
@@ -92,12 +91,18 @@ void hki_task_fail_with(hki_task *task, const hk_status *status)
     hk_status_release(old);
 }
 
-void hki_task_failure_is_known(hki_task *task)
+static const hk_status *take_own_failure(hki_task *task)
 {
     hki_lock_acquire(&task->failure_lock);
     const hk_status *own = task->failure;
     task->failure = NULL;
     hki_lock_release(&task->failure_lock);
+    return own;
+}
+
+void hki_task_failure_is_known(hki_task *task)
+{
+    const hk_status *own = take_own_failure(task);
     if (own)
         hki_task_fail_with(task, own);
 }
@@ -110,11 +115,7 @@ static bool has_failed(const hki_task *task)
 void hki_task_fail_for_input(hki_task *task, const hk_status *status)
 {
     hki_task_fail_with(task, status);
-    hki_lock_acquire(&task->failure_lock);
-    const hk_status *own = task->failure;
-    task->failure = NULL;
-    hki_lock_release(&task->failure_lock);
-    hk_status_release(own);
+    hk_status_release(take_own_failure(task));
 }
 
 /* Nearly always nothing at all is failed; then even the variables need not be looked at. */
@@ -185,14 +186,9 @@ void hki_task_run_join(hki_task *task)
 static void settle_parts(hki_task *task)
 {
     const hk_status *failure = task->failure ? task->failure : task->input_failure;
-    task->spec.class->settle(task, task->payload, failure, task->is_spared, any_failed(task));
+    task->spec.class->settle(task->payload, failure, task->is_spared, any_failed(task));
     if (task->failure)
         hki_runtime_note_failure(task->runtime, task->failure);
-}
-
-void hki_task_note_failure(const hki_task *task, const hk_status *status)
-{
-    hki_runtime_note_failure(task->runtime, status);
 }
 
 void hki_task_settle_part(const hki_access *access, const hk_status *failure, bool is_intact)

@@ -159,7 +159,5 @@ const hk_status *hki_var_failure(hki_var *var, uint64_t begin, uint64_t end);
 void hki_var_fail(hki_var *var, uint64_t begin, uint64_t end, const hk_status *status, bool intact);
 void hki_var_heal(hki_var *var, uint64_t begin, uint64_t end);
 void hki_var_failures_deinit(hki_var *var);
-/* Notes a root failure. */
-void hki_runtime_note_failure(hki_runtime *runtime, const hk_status *status);
 
 #endif

@@ -51,7 +51,7 @@ static const hk_status *read_range(hki_var *var, uint64_t begin, uint64_t end, v
 static bool is_settled(hki_var *var)
 {
     hki_ring_acquire(var->runtime);
-    bool settled = hki_var_is_settled_locked(var);
+    bool settled = hki_var_is_free_locked(var, 0, UINT64_MAX, false);
     hki_biased_release(&var->runtime->issue_lock);
     return settled;
 }
