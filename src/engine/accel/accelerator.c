@@ -228,7 +228,7 @@ void *hki_accelerator_main(void *argument)
     hki_worker *worker = argument;
     hki_queue *queue = worker->queue;
     hki_runtime *runtime = queue->runtime;
-    hki_executor executor = {.queue = queue};
+    hki_executor executor = {0};
     hki_tracing_name_worker(worker);
     hki_accelerator_pin(runtime);
     hki_park_attend(&queue->park);

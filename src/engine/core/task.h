@@ -118,22 +118,6 @@ static inline void hki_task_prefetch(const hki_task *task)
     hki_prefetch_write(task->inline_payload);
 }
 
-/* The same for ending it, when what it touches is there. */
-static inline void hki_task_prefetch_gates(hki_task *task)
-{
-    hki_gate **gates = hki_task_registered(task);
-    for (int i = 0; i < task->registered_count; i++)
-        hki_prefetch_write(gates[i]);
-}
-
-/* The same for those who wait for it, while it runs. */
-static inline void hki_task_prefetch_waiters(hki_task *task)
-{
-    hki_gate **gates = hki_task_registered(task);
-    for (int i = 0; i < task->registered_count; i++)
-        hki_prefetch_write(atomic_load_explicit(&gates[i]->waiters, memory_order_relaxed));
-}
-
 /* ---- from begin to end (task.c) ------------------------------------------------------------------------------------- */
 
 /* Checks inputs and prepares. False: it failed, and is to be completed without running. */

@@ -1,6 +1,5 @@
 /* Running what was claimed, and completing it. */
 #include "engine/core/stage.h"
-#include "engine/sched/outside.h"
 #include "engine/sched/queue.h"
 #include "engine/sched/ring.h"
 #include "engine/sched/steal.h"
@@ -43,7 +42,7 @@ hki_task *hki_task_dispatch(hki_executor *executor, hki_task *ready)
             continue;
         }
         atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);
-        if (executor->chain && !kept && hki_task_home(task) == executor->queue)
+        if (executor->queue && !kept && hki_task_home(task) == executor->queue)
             kept = task;
         else
             hki_queue_push(task);
@@ -113,7 +112,6 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
     /* On one core pieces would only be handed from hand to hand. */
     const bool is_divided = task->spec.piece_count > 1 && task->runtime->scheduler->core_count > 1;
     const bool is_whole = claim.piece < 0;
-    hki_task_prefetch_gates(task);
     if (is_whole && (!hki_task_start(task) || task->runtime->serial)) {
         if (task->started)
             run_serially(task, &point);
@@ -126,7 +124,6 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
     }
     if (is_whole && is_divided)
         publish_pieces(task);
-    hki_task_prefetch_waiters(task);
     if (is_divided) {
         const int64_t piece = is_whole ? 0 : claim.piece;
         hki_steal_offer(task);

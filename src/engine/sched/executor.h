@@ -11,10 +11,9 @@ typedef struct hki_claim {
 
 /* Zeroed: of a thread that runs what it is told to. */
 typedef struct hki_executor {
-    hki_queue *queue;             /* a worker's own; NULL in other threads */
+    hki_queue *queue; /* whose worker it is, which may keep one ready successor; else NULL */
     hki_finished *finished_tasks; /* a worker's counters; NULL: those of all others */
     int slot;                     /* of these, and of its score */
-    bool chain;                   /* may keep one ready successor for itself */
     bool only_short;              /* takes from the ring only what needs no gates */
     int instants;                 /* tasks run while others were held back */
     int batch_count;              /* short tasks to be run: see scoreboard.h */
@@ -25,20 +24,25 @@ typedef struct hki_executor {
 } hki_executor;
 
 /* The task has ended: its slot is another's once hki_slot_give_back is called, before the executor goes or pauses; and it counts
- * as finished. */
+ * as finished. Threads that wait for all of its queue are woken, where they sleep, by hki_progress, when the executor runs out
+ * of tasks. */
 void hki_executor_put(hki_executor *executor, hki_task *task);
 
 /* ---- execute.c ------------------------------------------------------------------------------------------------------ */
 
-/* Runs what was claimed; returns a successor to run next when the executor chains. */
+/* Runs what was claimed; returns a successor to run next, in a worker. */
 hki_task *hki_execute(hki_executor *executor, hki_claim claim);
 /* Runs what was claimed in a thread that is no worker. */
 void hki_execute_foreign(hki_claim claim);
-/* Ends a task: failures, gates, finish, counters. Returns a ready successor for a chaining executor. */
+/* Ends a task: failures, gates, finish, counters. Returns a ready successor for a worker. */
 hki_task *hki_task_complete(hki_executor *executor, hki_task *task);
-/* Gives ready tasks, linked through queue_next, to the threads that wait for them or to their queues; a chaining executor
- * gets one of its own device back. */
+/* Gives ready tasks, linked through queue_next, to the threads that wait for them or to their queues; a worker gets one of its
+ * own device back. */
 hki_task *hki_task_dispatch(hki_executor *executor, hki_task *ready);
+/* Hands a task over that is_outside. It may be gone on return. */
+void hki_outside_run(hki_task *task);
+/* The serial engine's: blocks until the task has been ended. It is then to be completed. */
+void hki_outside_await(hki_task *task);
 /* Once the runtime is ending: a thread that still issues a task, or makes one ready, finishes it, cancelled, in place. */
 void hki_cancel_all(hki_runtime *runtime);
 

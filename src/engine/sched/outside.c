@@ -1,5 +1,4 @@
-#include "engine/sched/outside.h"
-
+/* Tasks that somebody outside the engine ends: the classes that are is_outside. */
 #include "engine/sched/tracing.h"
 
 void hki_outside_run(hki_task *task)

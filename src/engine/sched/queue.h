@@ -124,9 +124,6 @@ void hki_queue_note_issuer(hki_queue *queue);
 bool hki_queue_acquire_core(hki_queue *queue);
 void hki_queue_release_core(hki_queue *queue);
 
-/* A task of the epoch has finished. Threads that wait for all of them are woken, where they sleep, by
- * hki_progress, when the executor runs out of tasks. */
-void hki_queue_count(hki_queue *queue, hki_executor *executor, unsigned epoch);
 /* Of any queue. */
 uint64_t hki_queue_finished(hki_queue *queue, unsigned epoch);
 /* Calls on the devices that have this home have not finished. */

@@ -14,8 +14,6 @@ typedef struct hki_launch_cores {
     int processors[HKI_MAX_CORES];
 } hki_launch_cores;
 
-/* ---- counts (count.c) ------------------------------------------------------------------------------------------------ */
-
 /* Tasks by epoch. */
 typedef struct hki_finished {
     _Atomic(uint64_t) count[2];
@@ -45,12 +43,8 @@ uint64_t hki_finished_tasks(hki_runtime *runtime);
 /* How many that were issued have not. */
 uint64_t hki_unfinished_tasks(hki_runtime *runtime);
 
-/* ---- progress -------------------------------------------------------------------------------------------------------- */
-
 /* Wakes waiting threads, if there are any that sleep. Call it after the write that they wait for. */
 void hki_progress(hki_runtime *runtime);
-
-/* ---- life (scheduler.c) ---------------------------------------------------------------------------------------------- */
 
 /* Counts and scores, for all cores of CPU devices, when all queues are there. False: no memory. */
 bool hki_scheduler_complete(hki_runtime *runtime);

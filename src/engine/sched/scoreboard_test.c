@@ -212,7 +212,7 @@ static void test_half_registered(void)
 {
     enum { POSITION = 5, WORKER = 1 };
     start(2, -1);
-    hki_executor executor = {.queue = runtime->queues[0], .chain = true};
+    hki_executor executor = {.queue = runtime->queues[0]};
     hki_task *task = begin(&leaf, 1000, (work){.target = 0, .sources = {1, 0, 1}}); /* 1 first */
     hki_ring_acquire(runtime);
     atomic_store(&runtime->scores[WORKER].first, POSITION);

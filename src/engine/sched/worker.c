@@ -156,8 +156,7 @@ void *hki_worker_main(void *argument)
     hki_queue *queue = worker->queue;
     hki_executor executor = {.queue = queue,
                              .finished_tasks = queue->runtime->scheduler->counters[worker->slot],
-                             .slot = worker->slot,
-                             .chain = true};
+                             .slot = worker->slot};
     hki_tracing_name_worker(worker);
     fesetenv(FE_DFL_ENV);
     pin(queue, -1);
