@@ -25,7 +25,7 @@ bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count, hk
         hki_biased_release(&runtime->issue_lock);
         return false;
     }
-    hki_sequence_note(++runtime->sequence);
+    hki_this_thread.last_sequence = ++runtime->sequence;
     if (write && runtime->counts_writes)
         write->version = runtime->sequence;
     runtime->direct_calls++;

@@ -58,9 +58,9 @@ typedef struct hki_access {
     unsigned mode;       /* hki_access_mode bits */
 } hki_access;
 
-/* In a task that holds the range with HKI_WRITE | HKI_KEEP: ends the failures of the range whose bytes are
- * still what they were before the failed call. The others stay. */
-void hki_var_recover(hki_var *var, uint64_t begin, uint64_t end);
+/* In a task that writes the range: ends its failures; or, of a task that holds it with HKI_WRITE | HKI_KEEP, those alone whose
+ * bytes are still what they were before the failed call. */
+void hki_var_end_failures(hki_var *var, uint64_t begin, uint64_t end, bool only_intact);
 
 /* For want of host memory for a task: fails the range now, ahead of what is still to read it, and notes a
  * root failure. Allocates nothing that it depends on. */

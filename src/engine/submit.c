@@ -63,7 +63,7 @@ static inline void note_writes_locked(hki_runtime *runtime, hki_task_spec *spec,
 static uint64_t take_sequence_locked(hki_runtime *runtime, hki_task *task)
 {
     const uint64_t sequence = ++runtime->sequence;
-    hki_sequence_note(sequence);
+    hki_this_thread.last_sequence = sequence;
     atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
     return sequence;
 }
@@ -84,7 +84,7 @@ static uint64_t submit_serial(hki_task *task)
     hki_execute_foreign((hki_claim){task, -1});
     if (!nested)
         hki_lock_release(&runtime->serial_lock);
-    hki_sequence_note(sequence); /* again: the task may have submitted others here */
+    hki_this_thread.last_sequence = sequence; /* again: the task may have submitted others here */
     return sequence;
 }
 
@@ -129,7 +129,6 @@ static __attribute__((noinline)) void issue_locked(hki_task *task, hki_place pla
     hki_queue *queue = hki_task_queue(task);
     const int access_count = task->spec.access_count;
     const bool is_here = place <= HKI_PLACE_HERE;
-    atomic_store_explicit(&task->state, HKI_TASK_WAITING, memory_order_relaxed);
     note_issued_locked(runtime, task);
     task->epoch = (uint8_t)queue->epoch;
     _Atomic(uint64_t) *issued = &queue->issued[queue->epoch];
@@ -140,7 +139,6 @@ static __attribute__((noinline)) void issue_locked(hki_task *task, hki_place pla
     const bool is_ready = !is_put && register_locked(task);
     if (is_ready) {
         hki_tracing_ready(task);
-        atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);
         runtime->inline_calls += is_here;
     }
     hki_slot_refill_locked(runtime, access_count);

@@ -189,11 +189,6 @@ bool hki_accelerator_may_launch(hki_queue *queue)
     return left_ns < HKI_AHEAD_NS;
 }
 
-hki_task *hki_accelerator_take(hki_queue *queue)
-{
-    return hki_queue_pop(queue, NULL, INT64_MAX).task;
-}
-
 /* ---- the thread of a queue, where launching only gives a device work ------------------------------------------- */
 
 /* Or there never will be. */
@@ -233,7 +228,7 @@ void *hki_accelerator_main(void *argument)
     hki_accelerator_pin(runtime);
     hki_park_attend(&queue->park);
     while (wait_for_task(queue)) {
-        hki_task *task = hki_accelerator_take(queue);
+        hki_task *task = hki_queue_pop(queue, NULL, INT64_MAX).task;
         if (task && hki_accelerator_launch(&executor, queue, task))
             hki_clock_help(&executor, runtime);
     }

@@ -61,9 +61,7 @@ void hki_accelerator_pin(const hki_runtime *runtime);
 void *hki_accelerator_main(void *worker);
 /* Something is ready, and not too much in flight. Any thread. */
 bool hki_accelerator_may_launch(hki_queue *queue);
-/* The next two are for one thread of a queue at a time. What is to be launched next; NULL: nothing is ready. */
-hki_task *hki_accelerator_take(hki_queue *queue);
-/* Launches it. True: it has ended already, and the thread is to call hki_clock_help, which spares waking another one. */
+/* Launches a task; one thread of a queue at a time. True: it has ended already, and the thread is to call hki_clock_help, which spares waking another one. */
 bool hki_accelerator_launch(hki_executor *executor, hki_queue *queue, hki_task *task);
 /* The device is done with the task, as the ticket says: notes when that was, and what became of it. */
 void hki_accelerator_settle(hki_queue *queue, hki_task *task, hki_ticket *ticket);

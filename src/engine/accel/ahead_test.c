@@ -77,7 +77,7 @@ static void run(hki_task *task, void *payload, int64_t piece)
     work *self = payload;
     const hki_task_spec *spec = hki_task_get_spec(task);
     if (self->kind == RECOVER) {
-        hki_var_recover(&vars[self->target], 0, 1);
+        hki_var_end_failures(&vars[self->target], 0, 1, true);
         return;
     }
     if (self->kind == BREAK)

@@ -127,7 +127,7 @@ static bool wait_for_queue(hki_launchers *self)
 static bool launch(launcher *self, hki_executor *executor, hki_queue *queue)
 {
     hki_launchers *all = self->of;
-    hki_task *task = hki_accelerator_take(queue);
+    hki_task *task = hki_queue_pop(queue, NULL, INT64_MAX).task;
     if (!task)
         return false;
     const bool is_long = queue->launch_ticks > HKI_LONG_TASK_TICKS ||

@@ -8,11 +8,6 @@ bool hki_in_task(void)
     return hki_this_thread.task_depth > 0;
 }
 
-void hki_sequence_note(uint64_t sequence)
-{
-    hki_this_thread.last_sequence = sequence;
-}
-
 /* ---- running -------------------------------------------------------------------------------------------- */
 
 void hki_task_blame(const hki_blame *blame)
@@ -143,7 +138,6 @@ const hk_status *hki_task_input_failure(const hki_task *task)
 bool hki_task_start(hki_task *task)
 {
     const hki_task_spec *spec = &task->spec;
-    atomic_store_explicit(&task->state, HKI_TASK_STARTED, memory_order_relaxed);
     const hk_status *first = any_failed(task) ? hki_task_input_failure(task) : NULL;
     if (!first && hki_is_stopping(task->runtime))
         first = hk_status_retain(task->runtime->cancelled);
@@ -196,7 +190,7 @@ void hki_task_settle_part(const hki_access *access, const hk_status *failure, bo
     if (failure)
         hki_var_fail(access->var, access->begin, access->end, failure, is_intact);
     else if (access->mode & HKI_HEAL)
-        hki_var_heal(access->var, access->begin, access->end);
+        hki_var_end_failures(access->var, access->begin, access->end, false);
 }
 
 void hki_task_settle(hki_task *task)
@@ -219,7 +213,7 @@ void hki_task_settle(hki_task *task)
             hki_var_fail(access->var, access->begin, access->end, failure,
                          is_intact && !(access->mode & HKI_FRESH));
         else if (!failure && access->mode & HKI_HEAL)
-            hki_var_heal(access->var, access->begin, access->end);
+            hki_var_end_failures(access->var, access->begin, access->end, false);
     }
     if (task->failure)
         hki_runtime_note_failure(task->runtime, task->failure);

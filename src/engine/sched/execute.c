@@ -41,7 +41,6 @@ hki_task *hki_task_dispatch(hki_executor *executor, hki_task *ready)
                 ready = end_left_wait(executor, task, ready);
             continue;
         }
-        atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);
         if (executor->queue && !kept && hki_task_home(task) == executor->queue)
             kept = task;
         else

@@ -246,7 +246,7 @@ static void test_failures(hk_engine engine)
 
     /* Old bytes stand where nothing had begun. */
     for (int i = 5; i <= 6; i++) {
-        hki_var_recover(&vars[i], 0, 8);
+        hki_var_end_failures(&vars[i], 0, 8, true);
         status = record_of(i);
         CHECK(hk_ok(status) == (i == 5));
         hk_status_release(status);

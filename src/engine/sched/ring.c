@@ -89,7 +89,6 @@ static bool register_task(taker *self, hki_task *task)
     if (registration != HKI_REGISTERED_READY)
         return true;
     hki_tracing_ready(task);
-    atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);
     if (hki_task_home(task) == self->queue) {
         self->claimed = task;
     } else {

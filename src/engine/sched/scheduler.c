@@ -9,7 +9,7 @@
 
 void hki_scheduler_destroy(hki_scheduler *self)
 {
-    for (int i = 0; self && self->counters && i < self->counter_count; i++)
+    for (int i = 0; self && self->counters && i <= self->core_count; i++)
         free(self->counters[i]);
     if (self)
         free(self->counters);
@@ -24,7 +24,7 @@ bool hki_scheduler_complete(hki_runtime *runtime)
     runtime->scores = hki_zeroed_lines((size_t)count * sizeof *runtime->scores);
     if (!self->counters || !runtime->scores)
         return false;
-    self->counter_count = runtime->score_count = count;
+    runtime->score_count = count;
     for (int i = 0; i < count; i++) {
         atomic_store(&runtime->scores[i].first, UINT64_MAX);
         self->counters[i] =
@@ -41,7 +41,7 @@ uint64_t hki_queue_finished(hki_queue *queue, unsigned epoch)
 {
     const hki_scheduler *scheduler = queue->runtime->scheduler;
     uint64_t finished = atomic_load(&queue->finished_elsewhere[epoch]);
-    for (int i = 0; !queue->is_accelerator && i < scheduler->counter_count; i++)
+    for (int i = 0; !queue->is_accelerator && i <= scheduler->core_count; i++)
         finished += atomic_load(&scheduler->counters[i][queue->number].count[epoch]);
     return finished;
 }

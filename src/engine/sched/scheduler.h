@@ -24,8 +24,7 @@ struct hki_scheduler {
     /* How long threads look for what others do before they sleep: not at all where those have no core to do it on. */
     int64_t spin_ns;
     /* By a worker's slot, then by the queue's number: that worker alone writes them. One slot for each core of the CPU devices,
-     * and one for lease.c. */
-    int counter_count;
+     * and one for lease.c, as there are scores. */
     hki_finished **counters;
     hki_launch_cores launch_cores;
     /* Started, with pieces in a queue: see steal.h. */

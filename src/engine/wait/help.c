@@ -78,7 +78,7 @@ static void sleep_once(const hki_help *self, int64_t so_far_ns, int64_t left_ns)
         if (atomic_compare_exchange_strong(&self->wait->signalled, &expected, HKI_SLEEPING) ||
             expected == HKI_SLEEPING)
             hki_futex_wait(&self->wait->signalled, HKI_SLEEPING,
-                           hki_blocking_nap_ns(self->blocking));
+                           self->blocking && self->blocking->hooks ? HKI_LOOK_NS : -1);
         return;
     }
     atomic_fetch_add(&scheduler->sleepers, self->is_called);

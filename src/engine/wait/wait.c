@@ -39,13 +39,18 @@ const hk_status *hki_would_deadlock(const char *operation)
                              "a task may not wait; wait in the thread that issues calls");
 }
 
-static const hk_status *read_range(hki_var *var, uint64_t begin, uint64_t end, void (*body)(void *),
-                                   void *argument)
+const hk_status *hki_range_error_now(const hki_waiting *what)
 {
-    const hk_status *failure = hki_var_failure(var, begin, end);
-    if (!failure && body)
-        body(argument);
+    const hk_status *failure = hki_var_failure(what->var, what->begin, what->end);
     return failure ? failure : hki_status_ok();
+}
+
+static const hk_status *read_range(const hki_waiting *what)
+{
+    const hk_status *status = hki_range_error_now(what);
+    if (hk_ok(status) && what->body)
+        what->body(what->argument);
+    return status;
 }
 
 static bool is_settled(hki_var *var)
@@ -122,7 +127,7 @@ static void note_write_locked(hki_runtime *runtime, hki_task *task)
     spec->versions = NULL;
     spec->operation = "data_borrow";
     spec->source = hki_source_get();
-    hki_sequence_note(++runtime->sequence);
+    hki_this_thread.last_sequence = ++runtime->sequence;
     if (runtime->counts_writes)
         hki_writes_note_locked(spec, runtime->sequence);
 }
@@ -145,7 +150,6 @@ static hki_task *begin_wait(const hki_waiting *self, bool writes, bool *waits)
     if (writes)
         note_write_locked(runtime, task);
     atomic_store_explicit(&task->sequence, runtime->sequence, memory_order_relaxed);
-    atomic_store_explicit(&task->state, HKI_TASK_WAITING, memory_order_relaxed);
     hki_registration registration;
     unsigned times = 0;
     while ((registration = hki_task_register(task)) == HKI_NOT_REGISTERED)
@@ -179,11 +183,10 @@ static const hk_status *await_or_leave(hki_task *task, bool may_leave, hki_block
     return await_task(task, may_leave ? blocking : NULL) ? NULL : hki_interrupted("wait");
 }
 
-/* hold: NULL, or where the task goes that stands in the range from now on, unless the range has failed. */
-static const hk_status *wait_async(const hki_waiting *self, bool writes, hki_task **hold,
-                                   hki_wait_point *point)
+const hk_status *hki_wait_hold(const hki_waiting *self, bool writes, hki_task **hold)
 {
     hki_var *var = self->var;
+    hki_wait_point point = hki_tracing_wait(var->runtime);
     bool waits = false;
     hki_task *task = begin_wait(self, writes, &waits);
     if (!task)
@@ -191,9 +194,9 @@ static const hk_status *wait_async(const hki_waiting *self, bool writes, hki_tas
     hki_place_note_wait(var);
     hki_blocking blocking = {0};
     const hk_status *status = waits ? await_or_leave(task, self->keep != NULL, &blocking) : NULL;
-    hki_tracing_waited(point, HKI_TRACE_WAIT_ARRAY, -1);
+    hki_tracing_waited(&point, HKI_TRACE_WAIT_ARRAY, -1);
     if (!status) {
-        status = read_range(var, self->begin, self->end, self->body, self->argument);
+        status = read_range(self);
         if (hold && hk_ok(status))
             *hold = task;
         else
@@ -201,12 +204,6 @@ static const hk_status *wait_async(const hki_waiting *self, bool writes, hki_tas
     }
     hki_blocking_end(&blocking);
     return status;
-}
-
-const hk_status *hki_wait_hold(const hki_waiting *self, bool writes, hki_task **hold)
-{
-    hki_wait_point point = hki_tracing_wait(self->var->runtime);
-    return wait_async(self, writes, hold, &point);
 }
 
 const hk_status *hki_wait_with(const hki_waiting *self)
@@ -217,16 +214,16 @@ const hk_status *hki_wait_with(const hki_waiting *self)
         return hki_runtime_gone(runtime);
     if (hki_in_task())
         return hki_would_deadlock("wait");
-    hki_wait_point point = hki_tracing_wait(runtime);
-    if (!point.trace && !runtime->serial && !self->body && is_settled(var)) {
+    if (!runtime->serial && !self->body && !hki_tracing(runtime) && is_settled(var)) {
         hki_place_note_wait(var);
-        return read_range(var, self->begin, self->end, NULL, NULL);
+        return hki_range_error_now(self);
     }
     if (!runtime->serial)
-        return wait_async(self, false, NULL, &point);
+        return hki_wait_hold(self, false, NULL);
+    hki_wait_point point = hki_tracing_wait(runtime);
     acquire_serial(runtime);
     hki_tracing_waited(&point, HKI_TRACE_WAIT_ARRAY, -1);
-    const hk_status *status = read_range(var, self->begin, self->end, self->body, self->argument);
+    const hk_status *status = read_range(self);
     hki_lock_release(&runtime->serial_lock);
     return status;
 }
@@ -278,11 +275,6 @@ bool hki_range_has_come(const hki_waiting *what)
 {
     look now = {.what = what};
     return has_come(&now);
-}
-
-const hk_status *hki_range_error_now(const hki_waiting *what)
-{
-    return read_range(what->var, what->begin, what->end, NULL, NULL);
 }
 
 const hk_status *hki_wait_for(const hki_waiting *what, int64_t timeout_ns)

@@ -7,8 +7,8 @@
 
 /* Until the thread may issue one more call, whose outputs take so many bytes, or is interrupted: helps, or waits. In no task. */
 void hki_wait_to_issue(hki_runtime *runtime, uint64_t output_bytes);
-/* Waits as hki_wait_with does, for readers too if the thread is going to write; *hold then stands in the range, until
- * hki_wait_end, unless the record is of a failure. In no task, of the asynchronous engine. */
+/* Waits as hki_wait_with does, for readers too if the thread is going to write. hold: NULL, or *hold then stands in the range,
+ * until hki_wait_end, unless the record is of a failure. In no task, of the asynchronous engine. */
 const hk_status *hki_wait_hold(const hki_waiting *waiting, bool writes, hki_task **hold);
 /* Ends a wait that is over: what it held back goes on. */
 void hki_wait_end(hki_task *task);
