@@ -2,7 +2,6 @@
 #include "base/block.h"
 #include "base/cancel.h"
 #include "base/fill_struct.h"
-#include "base/rank_launcher.h"
 #include "engine/accel/accelerator.h"
 #include "engine/policy/place.h"
 #include "engine/policy/throttle.h"
@@ -95,7 +94,6 @@ static hki_runtime *runtime_create(const hk_runtime_options *options)
         runtime_destroy(runtime);
         return NULL;
     }
-    runtime->counts_waiters = runtime->accelerated || hki_launcher_get().size > 1;
     hki_throttle_set_soft(runtime, 0);
     if (!runtime->serial && !workers_start(runtime)) {
         workers_stop(runtime);

@@ -304,9 +304,8 @@ hki_registration hki_task_register(hki_task *task)
     return HKI_REGISTERED_WAITS;
 }
 
-hki_task *hki_task_open_gates(hki_task *task)
+hki_task *hki_task_open_gates(hki_task *task, hki_task *ready)
 {
-    hki_task *ready = NULL;
     const bool accelerated = task->runtime->accelerated;
     hki_gate **gates = hki_task_registered(task);
     for (int i = 0; i < task->registered_count; i++) {

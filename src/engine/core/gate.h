@@ -71,8 +71,8 @@ static inline bool hki_var_is_free_locked(hki_var *var, uint64_t begin, uint64_t
             hki_gates_are_open_locked(var, begin, end, writes));
 }
 
-/* Leaves all gates; ready successors are linked through queue_next. */
-hki_task *hki_task_open_gates(hki_task *task);
+/* Leaves all gates; puts successors that are ready before `ready`, linked through queue_next. */
+hki_task *hki_task_open_gates(hki_task *task, hki_task *ready);
 /* Of a task's own places in lists: which one; -1: one beyond those. */
 int hki_wait_node_index(const hki_wait_node *node);
 /* True for the last one. Where only one is left, nobody else changes the count: then that is told without writing. */

@@ -9,21 +9,14 @@
 
 /* ---- completing ------------------------------------------------------------------------------------------------------ */
 
-/* A wait that nobody waits for any more. Returns what it held back, and then what else was ready. */
-static hki_task *end_left_wait(hki_executor *executor, hki_task *wait, hki_task *ready)
+hki_task *hki_task_end_wait(hki_executor *executor, hki_task *wait, hki_task *ready)
 {
     if (wait->runtime->accelerated)
         wait->end_ns = hki_clock_ns();
-    hki_task *freed = hki_task_open_gates(wait);
+    ready = hki_task_open_gates(wait, ready);
     hki_task_finish(wait);
     hki_executor_put(executor, wait);
-    if (!freed)
-        return ready;
-    hki_task *last = freed;
-    while (last->queue_next)
-        last = last->queue_next;
-    last->queue_next = ready;
-    return freed;
+    return ready;
 }
 
 hki_task *hki_task_dispatch(hki_executor *executor, hki_task *ready)
@@ -38,7 +31,7 @@ hki_task *hki_task_dispatch(hki_executor *executor, hki_task *ready)
             if (before == HKI_SLEEPING)
                 hki_futex_wake(&task->signalled, 1);
             else if (before == HKI_LEFT)
-                ready = end_left_wait(executor, task, ready);
+                ready = hki_task_end_wait(executor, task, ready); /* nobody waits any more */
             continue;
         }
         if (executor->queue && !kept && hki_task_home(task) == executor->queue)
@@ -60,7 +53,7 @@ hki_task *hki_task_complete(hki_executor *executor, hki_task *task)
     hki_task_settle(task);
     hki_task *next = NULL;
     if (!runtime->serial)
-        next = hki_task_dispatch(executor, hki_task_open_gates(task));
+        next = hki_task_dispatch(executor, hki_task_open_gates(task, NULL));
     hki_task_finish(task);
     if (runtime->accelerated)
         hki_stage_end(task);

@@ -36,6 +36,8 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim);
 void hki_execute_foreign(hki_claim claim);
 /* Ends a task: failures, gates, finish, counters. Returns a ready successor for a worker. */
 hki_task *hki_task_complete(hki_executor *executor, hki_task *task);
+/* Ends the task of a wait: puts what it held back, and is ready, before `ready`. */
+hki_task *hki_task_end_wait(hki_executor *executor, hki_task *wait, hki_task *ready);
 /* Gives ready tasks, linked through queue_next, to the threads that wait for them or to their queues; a worker gets one of its
  * own device back. */
 hki_task *hki_task_dispatch(hki_executor *executor, hki_task *ready);

@@ -10,7 +10,7 @@ typedef struct hki_worker {
     pthread_t thread;
     bool running;
     int index; /* of the queue's workers */
-    int slot;  /* of the scheduler's counters; -1: an accelerator's, whose tasks others finish */
+    int slot;  /* of the scheduler's counters; not an accelerator's, whose tasks others finish */
     int processor;
     hki_queue *queue;
 } hki_worker;

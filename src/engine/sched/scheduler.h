@@ -29,7 +29,7 @@ struct hki_scheduler {
     hki_launch_cores launch_cores;
     /* Started, with pieces in a queue: see steal.h. */
     _Alignas(HKI_CACHE_LINE) _Atomic(int) lendable_tasks;
-    _Atomic(uint32_t) waiters; /* where somebody asks (counts_waiters): threads that wait */
+    _Atomic(uint32_t) waiters; /* threads that wait for tasks */
     /* Threads that sleep until there is progress. */
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) sleepers, progress;
     _Atomic(uint64_t) helped_calls;

@@ -11,17 +11,14 @@ enum {
     PATIENCE_NS = 2 * HKI_SPIN_NS /* of a thread beyond the soft bound, while nothing finishes */
 };
 
-/* The clock of accelerators, and the link to other processes, stay awake meanwhile. */
-static void begin_waiting(hki_runtime *runtime)
+/* The clock of accelerators, and the link to other processes, stay awake while somebody waits for tasks. */
+static bool help_until(const hki_help *help)
 {
-    if (runtime->counts_waiters)
-        atomic_fetch_add(&runtime->scheduler->waiters, 1);
-}
-
-static void end_waiting(hki_runtime *runtime)
-{
-    if (runtime->counts_waiters)
-        atomic_fetch_sub(&runtime->scheduler->waiters, 1);
+    _Atomic(uint32_t) *waiters = &help->runtime->scheduler->waiters;
+    atomic_fetch_add(waiters, 1);
+    const bool is_over = hki_help_until(help);
+    atomic_fetch_sub(waiters, 1);
+    return is_over;
 }
 
 /* ---- one range ------------------------------------------------------------------------------------------ */
@@ -90,16 +87,13 @@ static bool leave(hki_task *task)
 /* False: it was interrupted, and has left the task. */
 static bool await_task(hki_task *task, hki_blocking *blocking)
 {
-    hki_runtime *runtime = task->runtime;
-    begin_waiting(runtime);
-    const bool over = hki_help_until(&(hki_help){.runtime = runtime,
-                                                 .left = unsignalled,
-                                                 .what = task,
-                                                 .wait = task,
-                                                 .most_ns = hki_help_most_ns(HKI_HELP_NS),
-                                                 .patience_ns = INT64_MAX,
-                                                 .blocking = blocking});
-    end_waiting(runtime);
+    const bool over = help_until(&(hki_help){.runtime = task->runtime,
+                                             .left = unsignalled,
+                                             .what = task,
+                                             .wait = task,
+                                             .most_ns = hki_help_most_ns(HKI_HELP_NS),
+                                             .patience_ns = INT64_MAX,
+                                             .blocking = blocking});
     return over || !leave(task);
 }
 
@@ -109,12 +103,9 @@ static bool await_task(hki_task *task, hki_blocking *blocking)
 void hki_wait_end(hki_task *task)
 {
     hki_runtime *runtime = task->runtime;
-    if (runtime->accelerated)
-        task->end_ns = hki_clock_ns();
     hki_executor executor = {0};
-    hki_task *successors = hki_task_open_gates(task);
+    hki_task *successors = hki_task_end_wait(&executor, task, NULL);
     hki_task_dispatch(&executor, successors);
-    hki_executor_put(&executor, task);
     hki_slot_give_back(&executor.returns);
     if (successors && atomic_load(&runtime->ended)) /* no worker will come for them */
         hki_cancel_all(runtime);
@@ -288,15 +279,13 @@ const hk_status *hki_wait_for(const hki_waiting *what, int64_t timeout_ns)
     hki_blocking blocking = {0};
     hki_wait_point point = hki_tracing_wait(runtime);
     hki_place_note_wait(what->var);
-    begin_waiting(runtime);
     /* A task that it ran could outlast the limit. */
-    const bool over = hki_help_until(&(hki_help){.runtime = runtime,
-                                                 .left = has_not_come,
-                                                 .what = &moment,
-                                                 .most_ns = -1,
-                                                 .patience_ns = timeout_ns,
-                                                 .blocking = &blocking});
-    end_waiting(runtime);
+    const bool over = help_until(&(hki_help){.runtime = runtime,
+                                             .left = has_not_come,
+                                             .what = &moment,
+                                             .most_ns = -1,
+                                             .patience_ns = timeout_ns,
+                                             .blocking = &blocking});
     hki_tracing_waited(&point, HKI_TRACE_WAIT_ARRAY, -1);
     hki_blocking_end(&blocking);
     if (blocking.is_interrupted)
@@ -326,14 +315,14 @@ static bool drain_epoch(hki_queue *queue, unsigned epoch, uint64_t issued, hki_b
 {
     hki_runtime *runtime = queue->runtime;
     const drain its = {queue, epoch, issued};
-    return hki_help_until(&(hki_help){.runtime = runtime,
-                                      .left = undrained,
-                                      .what = &its,
-                                      .most_ns = blocking ? hki_help_most_ns(INT64_MAX) : INT64_MAX,
-                                      .patience_ns = INT64_MAX,
-                                      .may_lease = hki_lease_is_on(runtime),
-                                      .is_called = true,
-                                      .blocking = blocking});
+    return help_until(&(hki_help){.runtime = runtime,
+                                  .left = undrained,
+                                  .what = &its,
+                                  .most_ns = blocking ? hki_help_most_ns(INT64_MAX) : INT64_MAX,
+                                  .patience_ns = INT64_MAX,
+                                  .may_lease = hki_lease_is_on(runtime),
+                                  .is_called = true,
+                                  .blocking = blocking});
 }
 
 /* Drains one epoch while calls that come meanwhile count in the other. Expects the flip lock, so that nobody else does. */
@@ -373,14 +362,11 @@ static _Thread_local bool is_draining; /* a hook that is called meanwhile may no
 
 bool hki_queue_drain(hki_queue *queue, hki_blocking *blocking)
 {
-    hki_runtime *runtime = queue->runtime;
     if (!acquire_flip(queue, blocking))
         return false;
     is_draining = true;
-    begin_waiting(runtime);
     hki_place_note_wait(NULL);
     const bool over = drain_locked(queue, blocking);
-    end_waiting(runtime);
     is_draining = false;
     pthread_mutex_unlock(&queue->flip_lock);
     return over;
