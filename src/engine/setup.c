@@ -14,7 +14,7 @@
 
 static void queue_destroy(hki_queue *queue)
 {
-    pthread_mutex_destroy(&queue->flip_lock);
+    free(queue->suspects);
     free(queue->workers);
     free(queue);
 }
@@ -33,7 +33,6 @@ static hki_queue *queue_create(hki_device *device, hki_queue_kind kind, int work
                          .home = queue,
                          .park.threads = (uint32_t)worker_count,
                          .worker_count = worker_count};
-    pthread_mutex_init(&queue->flip_lock, NULL);
     queue->workers = calloc((size_t)worker_count + 1, sizeof *queue->workers);
     if (!queue->workers) {
         queue_destroy(queue);

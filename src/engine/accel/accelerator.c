@@ -283,7 +283,6 @@ void hki_accelerators_destroy(hki_runtime *runtime)
 {
     if (!runtime->accelerators)
         return;
-    hki_suspects_destroy(runtime);
     free(runtime->accelerators->launchers);
     free(runtime->accelerators);
 }

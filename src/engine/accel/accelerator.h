@@ -13,16 +13,12 @@ enum {
     HKI_AHEAD_NS = 100000, /* more than launching takes: nobody need be further ahead */
 };
 
-typedef struct hki_suspects hki_suspects; /* suspects.c */
-
 /* The runtime's part for accelerators. */
 struct hki_accelerators {
     struct hki_clock *clock;
     hki_launchers *launchers; /* NULL: no device needs them */
     _Atomic(uint64_t)
         held_up; /* tasks that nobody was launched behind, for what their kernels may report */
-    hki_suspects
-        *suspects[HKI_MAX_DEVICES * HKI_QUEUE_KIND_COUNT]; /* by queue; NULL: it has none */
 };
 
 /* ---- life (accelerator.c) ------------------------------------------------------------------------------------- */
@@ -70,7 +66,6 @@ void hki_accelerator_settle(hki_queue *queue, hki_task *task, hki_ticket *ticket
 
 /* For the queues in which tasks may follow such. False: no memory. */
 bool hki_suspects_create(hki_runtime *runtime);
-void hki_suspects_destroy(hki_runtime *runtime);
 /* The next three are for one thread of a queue at a time. Flags with which the task's inputs may turn out failed, held; before
  * its inputs are looked at. */
 uint64_t hki_suspects_find(const hki_queue *queue, const hki_task *task);

@@ -171,6 +171,10 @@ static bool complete_ended(hki_executor *executor, hki_runtime *runtime, bool hu
     while (complete_first(executor, runtime, hurry, next_ns))
         *any = true;
     atomic_store(&clock->completing, false);
+    if (*any) {
+        hki_slot_give_back(&executor->returns);
+        hki_progress(runtime);
+    }
     return true;
 }
 
@@ -178,8 +182,8 @@ void hki_clock_help(hki_executor *executor, hki_runtime *runtime)
 {
     hki_clock *clock = runtime->accelerators->clock;
     uint32_t seen;
-    bool any = false;
     do {
+        bool any = false;
         int64_t next_ns;
         seen = atomic_load(&clock->added);
         if (!complete_ended(executor, runtime, false, &next_ns, &any))
@@ -187,10 +191,6 @@ void hki_clock_help(hki_executor *executor, hki_runtime *runtime)
         if (next_ns < atomic_load(&clock->sleeps_until_ns))
             hki_futex_bump(&clock->wake_word, 1);
     } while (atomic_load(&clock->added) != seen);
-    if (any) {
-        hki_slot_give_back(&executor->returns);
-        hki_progress(runtime);
-    }
 }
 
 /* ---- the thread --------------------------------------------------------------------------------------------- */
@@ -237,10 +237,6 @@ static void *clock_main(void *argument)
         int64_t next_ns;
         if (!complete_ended(&executor, runtime, hurry, &next_ns, &any))
             next_ns = hki_clock_ns() + ORDER_NS;
-        if (any) {
-            hki_slot_give_back(&executor.returns);
-            hki_progress(runtime);
-        }
         if (stopping && in_flight(runtime) == 0)
             return NULL;
         if (any || seen_added != last_added)

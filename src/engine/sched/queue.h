@@ -17,6 +17,7 @@ typedef struct hki_worker {
 
 /* An accelerator's part of a queue: accel/accelerator.h. */
 typedef struct hki_flights hki_flights;
+typedef struct hki_suspects hki_suspects;
 typedef struct hki_launchers hki_launchers;
 
 struct hki_queue {
@@ -47,7 +48,7 @@ struct hki_queue {
     _Atomic(uint64_t) issued[2];
     _Atomic(uint64_t) finished_elsewhere[2]; /* of those, by threads that are no workers */
     uint64_t at_once;                        /* tasks that ran under the issue lock: in no epoch */
-    pthread_mutex_t flip_lock;               /* held by the thread that waits for the device */
+    hki_lock flip_lock;                      /* held by the thread that waits for the device */
     int worker_count;
     hki_worker *workers;
     /* Of accelerators: who launches from it, NULL: its worker; called instead of waking one; the serial engine's way to let
@@ -58,6 +59,7 @@ struct hki_queue {
     /* Tasks launched and not completed; of the thread that launches, one at a time: when the latest of them ends where that
      * is known, and how long launching it took; what one takes (smoothed); and what hk_device_get_stats tells. */
     hki_flights *flights;
+    hki_suspects *suspects; /* what may turn out failed; NULL: nothing can */
     _Atomic(uint32_t) in_flight;
     _Atomic(bool) launching; /* a launcher is at it */
     _Atomic(int64_t) launched_end_ns;

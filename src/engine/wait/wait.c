@@ -150,18 +150,21 @@ static hki_task *begin_wait(const hki_waiting *self, bool writes, bool *waits)
     return task;
 }
 
-/* Where another thread is amid a call, that thread may be about to wait for what the hook releases. */
-static void acquire_serial(hki_runtime *runtime)
+/* A thread that waits for the lock tells so, since the one that has it may have to wait for what the hook releases. False: it
+ * was interrupted. blocking: NULL where nobody is told. */
+static bool acquire(hki_lock *lock, hki_blocking *blocking)
 {
-    while (!hki_lock_try(&runtime->serial_lock)) {
-        hki_blocking blocking = {0};
-        hki_blocking_begin(&blocking);
-        hki_lock_acquire(&runtime->serial_lock);
-        if (!blocking.hooks)
-            return;
-        hki_lock_release(&runtime->serial_lock);
-        hki_blocking_end(&blocking);
+    if (!blocking || !hki_blocking_is_told()) {
+        hki_lock_acquire(lock);
+        return true;
     }
+    while (!hki_lock_try(lock)) {
+        hki_blocking_begin(blocking);
+        if (hki_blocking_look(blocking, hki_clock_ns()))
+            return false;
+        hki_sleep_ns(HKI_LOOK_AGAIN_NS);
+    }
+    return true;
 }
 
 /* NULL: the wait is over. Else its record, and the task has been left. */
@@ -212,10 +215,13 @@ const hk_status *hki_wait_with(const hki_waiting *self)
     if (!runtime->serial)
         return hki_wait_hold(self, false, NULL);
     hki_wait_point point = hki_tracing_wait(runtime);
-    acquire_serial(runtime);
+    hki_blocking blocking = {0};
+    const bool over = acquire(&runtime->serial_lock, self->keep ? &blocking : NULL);
     hki_tracing_waited(&point, HKI_TRACE_WAIT_ARRAY, -1);
-    const hk_status *status = read_range(self);
-    hki_lock_release(&runtime->serial_lock);
+    const hk_status *status = over ? read_range(self) : hki_interrupted("wait");
+    if (over)
+        hki_lock_release(&runtime->serial_lock);
+    hki_blocking_end(&blocking);
     return status;
 }
 
@@ -342,33 +348,17 @@ static bool drain_locked(hki_queue *queue, hki_blocking *blocking)
     return drain_epoch(queue, epoch, issued, blocking);
 }
 
-/* A thread that waits for the lock tells so, since the one that has it may have to wait for what the hook releases. */
-static bool acquire_flip(hki_queue *queue, hki_blocking *blocking)
-{
-    if (!blocking || !hki_blocking_is_told()) {
-        pthread_mutex_lock(&queue->flip_lock);
-        return true;
-    }
-    while (pthread_mutex_trylock(&queue->flip_lock)) {
-        hki_blocking_begin(blocking);
-        if (hki_blocking_look(blocking, hki_clock_ns()))
-            return false;
-        hki_sleep_ns(HKI_LOOK_AGAIN_NS);
-    }
-    return true;
-}
-
 static _Thread_local bool is_draining; /* a hook that is called meanwhile may not drain, too */
 
 bool hki_queue_drain(hki_queue *queue, hki_blocking *blocking)
 {
-    if (!acquire_flip(queue, blocking))
+    if (!acquire(&queue->flip_lock, blocking))
         return false;
     is_draining = true;
     hki_place_note_wait(NULL);
     const bool over = drain_locked(queue, blocking);
     is_draining = false;
-    pthread_mutex_unlock(&queue->flip_lock);
+    hki_lock_release(&queue->flip_lock);
     return over;
 }
 
