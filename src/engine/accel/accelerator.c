@@ -263,7 +263,7 @@ bool hki_accelerators_create(hki_runtime *runtime)
             runtime->counts_writes |= runtime->queues[i]->device->class->wait_for != NULL;
             runtime->queues[i]->pace = pace;
         }
-    return runtime->accelerators && hki_suspects_create(runtime) && hki_launchers_create(runtime);
+    return runtime->accelerators && hki_suspects_create(runtime);
 }
 
 bool hki_accelerators_start(hki_runtime *runtime)

@@ -80,9 +80,7 @@ void hki_suspects_settle(const hki_queue *queue, const hki_ticket *ticket, bool 
 
 /* ---- threads that launch for all simulated devices (launcher.c) ---------------------------------------------- */
 
-/* When all queues are there: for those without a worker of their own. False: no memory. */
-bool hki_launchers_create(hki_runtime *runtime);
-/* False: no thread for it; hki_launchers_stop ends those that run. */
+/* For queues without a worker of their own. False: no memory or no thread for it; hki_launchers_stop ends those that run. */
 bool hki_launchers_start(hki_runtime *runtime);
 /* After `ended` has been set. Blocks until the threads have ended. */
 void hki_launchers_stop(hki_runtime *runtime);

@@ -16,7 +16,6 @@ enum {
 
 typedef struct launcher {
     pthread_t thread;
-    bool running;
     hki_launchers *of;
     int index;
     int next;          /* where it goes on looking */
@@ -28,7 +27,7 @@ struct hki_launchers {
     hki_runtime *runtime;
     hki_queue_set ready; /* queues that may have something to launch */
     hki_park park;
-    int count;
+    int count; /* of threads that run */
     launcher threads[];
 };
 
@@ -186,7 +185,7 @@ static bool is_ours(const hki_queue *queue)
     return queue->is_accelerator && queue->worker_count == 0;
 }
 
-bool hki_launchers_create(hki_runtime *runtime)
+bool hki_launchers_start(hki_runtime *runtime)
 {
     const int cores = runtime->scheduler->launch_cores.count
                           ? runtime->scheduler->launch_cores.count
@@ -202,25 +201,18 @@ bool hki_launchers_create(hki_runtime *runtime)
     if (!self)
         return false;
     self->runtime = runtime;
-    self->count = count;
     self->park.threads = (uint32_t)count;
-    for (int i = 0; i < count; i++)
-        self->threads[i] = (launcher){.of = self, .index = i};
     for (int i = 0; i < runtime->queue_count; i++)
         if (is_ours(runtime->queues[i])) {
             runtime->queues[i]->launchers = self;
             runtime->queues[i]->notify = notify;
         }
-    return true;
-}
-
-bool hki_launchers_start(hki_runtime *runtime)
-{
-    hki_launchers *self = runtime->accelerators->launchers;
     bool started = true;
-    for (int i = 0; self && i < self->count && started; i++) {
+    for (int i = 0; i < count && started; i++) {
         launcher *it = &self->threads[i];
-        started = it->running = !pthread_create(&it->thread, NULL, launcher_main, it);
+        *it = (launcher){.of = self, .index = i};
+        started = !pthread_create(&it->thread, NULL, launcher_main, it);
+        self->count += started;
     }
     return started;
 }
@@ -231,9 +223,6 @@ void hki_launchers_stop(hki_runtime *runtime)
     if (!self)
         return;
     hki_futex_bump(&self->park.wake_word, INT32_MAX);
-    for (int i = 0; i < self->count; i++) {
-        if (self->threads[i].running)
-            pthread_join(self->threads[i].thread, NULL);
-        self->threads[i].running = false;
-    }
+    for (; self->count > 0; self->count--)
+        pthread_join(self->threads[self->count - 1].thread, NULL);
 }

@@ -8,7 +8,6 @@
 
 typedef struct hki_worker {
     pthread_t thread;
-    bool running;
     int index; /* of the queue's workers */
     int slot;  /* of the scheduler's counters; not an accelerator's, whose tasks others finish */
     int processor;
@@ -49,7 +48,7 @@ struct hki_queue {
     _Atomic(uint64_t) finished_elsewhere[2]; /* of those, by threads that are no workers */
     uint64_t at_once;                        /* tasks that ran under the issue lock: in no epoch */
     hki_lock flip_lock;                      /* held by the thread that waits for the device */
-    int worker_count;
+    int worker_count, running_count;         /* the latter has a thread */
     hki_worker *workers;
     /* Of accelerators: who launches from it, NULL: its worker; called instead of waking one; the serial engine's way to let
      * a task take its time. */
