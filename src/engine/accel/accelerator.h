@@ -2,7 +2,6 @@
 #ifndef HOCKET_ENGINE_ACCEL_ACCELERATOR_H
 #define HOCKET_ENGINE_ACCEL_ACCELERATOR_H
 
-#include "engine/core/queue_set.h"
 #include "engine/sched/queue.h"
 #include "engine/sched/tracing.h"
 

@@ -25,7 +25,7 @@ typedef struct launcher {
 
 struct hki_launchers {
     hki_runtime *runtime;
-    hki_queue_set ready; /* queues that may have something to launch */
+    _Atomic(int) told_count; /* of queues that may have something to launch */
     hki_park park;
     int count; /* of threads that run */
     launcher threads[];
@@ -64,13 +64,16 @@ static bool core_acquire(launcher *self, hki_queue **lender)
 static void notify(hki_queue *queue)
 {
     hki_launchers *self = queue->launchers;
-    if (hki_queue_set_add(&self->ready, queue->number) && !hki_park_is_attended(&self->park))
+    if (atomic_load(&queue->is_told) || atomic_exchange(&queue->is_told, true))
+        return;
+    atomic_fetch_add(&self->told_count, 1);
+    if (!hki_park_is_attended(&self->park))
         hki_park_wake(&self->park);
 }
 
 static bool is_any_ready(hki_launchers *self)
 {
-    return hki_queue_set_next(&self->ready, 0) >= 0;
+    return atomic_load(&self->told_count) > 0;
 }
 
 /* After this somebody looks whether there is something to launch: it may have been told to who launches at the moment. */
@@ -82,16 +85,16 @@ static void queue_leave(hki_queue *queue)
 }
 
 /* A queue with something to launch, which nobody else launches from until it is left; NULL: there is none. Each queue has its
- * turn. What is pushed from when it is taken out of the set on puts it there again. */
+ * turn. It is told of again where something is pushed from now on. */
 static hki_queue *queue_take(launcher *self)
 {
-    hki_launchers *all = self->of;
-    int number;
-    while ((number = hki_queue_set_next(&all->ready, self->next)) >= 0 ||
-           (number = hki_queue_set_next(&all->ready, 0)) >= 0) {
-        hki_queue *queue = all->runtime->queues[number];
-        self->next = (number + 1) % all->runtime->queue_count;
-        hki_queue_set_remove(&all->ready, number);
+    const hki_runtime *runtime = self->of->runtime;
+    while (is_any_ready(self->of)) {
+        hki_queue *queue = runtime->queues[self->next];
+        self->next = (self->next + 1) % runtime->queue_count;
+        if (!atomic_load(&queue->is_told) || !atomic_exchange(&queue->is_told, false))
+            continue;
+        atomic_fetch_sub(&self->of->told_count, 1);
         if (atomic_exchange(&queue->launching, true))
             continue; /* who is at it looks again */
         if (hki_accelerator_may_launch(queue))

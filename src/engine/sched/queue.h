@@ -61,6 +61,7 @@ struct hki_queue {
     hki_suspects *suspects; /* what may turn out failed; NULL: nothing can */
     _Atomic(uint32_t) in_flight;
     _Atomic(bool) launching; /* a launcher is at it */
+    _Atomic(bool) is_told;   /* it may have something for one */
     _Atomic(int64_t) launched_end_ns;
     uint64_t launch_ticks;
     _Atomic(int64_t) pace_ns;
