@@ -74,7 +74,7 @@ static bool can_spare(const hki_task *task)
  * spares what it overwrites follows, in the same queue. Of a queue for computing, where the rest of the
  * backward pass goes meanwhile, reductions between devices follow nothing, and nobody follows one whose end is not known:
  * it may stand behind others, each of which waits for copies. */
-bool hki_accelerator_may_follow(const hki_task *task, const hki_queue *queue, const hki_mark *mark)
+static bool had_better_follow(const hki_task *task, const hki_queue *queue, const hki_mark *mark)
 {
     if (mark->is_doubtful && (mark->queue != queue || !can_spare(task)))
         return false;
@@ -256,7 +256,7 @@ bool hki_accelerators_create(hki_runtime *runtime)
     if (!runtime->accelerated)
         return true;
     runtime->accelerators = calloc(1, sizeof *runtime->accelerators);
-    runtime->may_follow = hki_accelerator_may_follow;
+    runtime->may_follow = had_better_follow;
     for (int i = 0; i < runtime->queue_count; i++)
         if (runtime->queues[i]->is_accelerator) {
             /* Versions tell of which copies the host knows the values. */

@@ -84,7 +84,4 @@ bool hki_launchers_start(hki_runtime *runtime);
 /* After `ended` has been set. Blocks until the threads have ended. */
 void hki_launchers_stop(hki_runtime *runtime);
 
-/* See hki_runtime.may_follow. */
-bool hki_accelerator_may_follow(const hki_task *task, const hki_queue *queue, const hki_mark *mark);
-
 #endif

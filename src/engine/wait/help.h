@@ -6,13 +6,6 @@
 #include "engine/policy/throttle.h"
 #include "engine/wait/blocking.h"
 
-/* What a thread may run that waits for something itself. Where a program wants to interrupt waits, nothing that could take
- * long. */
-static inline int64_t hki_help_most_ns(int64_t otherwise_ns)
-{
-    return hki_blocking_is_told() ? HKI_LONG_TASK_NS : otherwise_ns;
-}
-
 /* What a thread waits for, and how. */
 typedef struct hki_help {
     hki_runtime *runtime;

@@ -21,6 +21,12 @@ static bool help_until(const hki_help *help)
     return is_over;
 }
 
+/* Where a program wants to interrupt waits the thread runs nothing that could take long. */
+static int64_t help_most_ns(int64_t otherwise_ns)
+{
+    return hki_blocking_is_told() ? HKI_LONG_TASK_NS : otherwise_ns;
+}
+
 /* ---- one range ------------------------------------------------------------------------------------------ */
 
 static uint64_t unsignalled(const void *task)
@@ -91,7 +97,7 @@ static bool await_task(hki_task *task, hki_blocking *blocking)
                                              .left = unsignalled,
                                              .what = task,
                                              .wait = task,
-                                             .most_ns = hki_help_most_ns(HKI_HELP_NS),
+                                             .most_ns = help_most_ns(HKI_HELP_NS),
                                              .patience_ns = INT64_MAX,
                                              .blocking = blocking});
     return over || !leave(task);
@@ -324,7 +330,7 @@ static bool drain_epoch(hki_queue *queue, unsigned epoch, uint64_t issued, hki_b
     return help_until(&(hki_help){.runtime = runtime,
                                   .left = undrained,
                                   .what = &its,
-                                  .most_ns = blocking ? hki_help_most_ns(INT64_MAX) : INT64_MAX,
+                                  .most_ns = blocking ? help_most_ns(INT64_MAX) : INT64_MAX,
                                   .patience_ns = INT64_MAX,
                                   .may_lease = hki_lease_is_on(runtime),
                                   .is_called = true,
