@@ -91,12 +91,9 @@ static uint64_t submit_serial(hki_task *task)
 /* Nothing is in its way. */
 static bool is_free_locked(const hki_task_spec *spec)
 {
-    for (int i = 0; i < spec->access_count; i++) {
-        const hki_access *access = &spec->accesses[i];
-        if (!hki_var_is_free_locked(access->var, access->begin, access->end,
-                                    access->mode & HKI_WRITE))
+    for (int i = 0; i < spec->access_count; i++)
+        if (!hki_access_is_free_locked(&spec->accesses[i]))
             return false;
-    }
     return true;
 }
 

@@ -64,11 +64,12 @@ bool hki_gates_hold_locked(const hki_var *var, uint64_t begin, uint64_t end, uin
 bool hki_gates_are_open_locked(hki_var *var, uint64_t begin, uint64_t end, bool writes);
 
 /* The same of any task. */
-static inline bool hki_var_is_free_locked(hki_var *var, uint64_t begin, uint64_t end, bool writes)
+static inline bool hki_access_is_free_locked(const hki_access *access)
 {
+    hki_var *var = access->var;
     return HKI_USUALLY(!((uintptr_t)var->gates | var->scored_read | var->scored_write)) ||
-           (!hki_var_is_scored_locked(var, writes) &&
-            hki_gates_are_open_locked(var, begin, end, writes));
+           (!hki_var_is_scored_locked(var, access->mode & HKI_WRITE) &&
+            hki_gates_are_open_locked(var, access->begin, access->end, access->mode & HKI_WRITE));
 }
 
 /* Leaves all gates; puts successors that are ready before `ready`, linked through queue_next. */

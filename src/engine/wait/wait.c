@@ -59,7 +59,7 @@ static const hk_status *read_range(const hki_waiting *what)
 static bool is_settled(hki_var *var)
 {
     hki_ring_acquire(var->runtime);
-    bool settled = hki_var_is_free_locked(var, 0, UINT64_MAX, false);
+    bool settled = hki_access_is_free_locked(&(hki_access){var, 0, UINT64_MAX, HKI_READ});
     hki_biased_release(&var->runtime->issue_lock);
     return settled;
 }
