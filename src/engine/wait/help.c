@@ -129,7 +129,7 @@ bool hki_help_until(const hki_help *self)
 {
     hki_runtime *runtime = self->runtime;
     hki_queue *kept = NULL; /* whose core this thread has */
-    if (self->blocking && hki_blocking_is_told() && !is_over(self))
+    if (self->blocking && self->patience_ns > 0 && hki_blocking_is_told() && !is_over(self))
         hki_blocking_begin(self->blocking);
     if (self->may_lease && hki_lease_work(runtime, is_over, self))
         return true;
