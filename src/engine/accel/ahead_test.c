@@ -1,9 +1,8 @@
 /* Launching ahead, on devices whose tasks end when the test says so: what is launched before anything has ended, and what
  * is not; order, failures and lost devices; programs made by chance, whose values are those of one task at a time. */
 #include "tests/check.h"
-#include "tests/wait_range.h"
-
 #include "tests/late_device.h"
+#include "tests/wait_range.h"
 
 #include <pthread.h>
 #include <stdlib.h>
