@@ -7,8 +7,9 @@ enum {
     HKI_TASK_KEPT_GATES = 32, /* fresh ones that stay with a slot */
     HKI_TASK_PAYLOAD_BYTES = 1792,
     HKI_TASK_MARKS = 6,    /* queues behind whose tasks one is launched */
-    HKI_RETURN_BATCH = 32, /* slots given back together */
-    HKI_BATCH_TASKS = 16,  /* tasks that a thread takes at once */
+    HKI_RETURN_BATCH = 31, /* slots given back together with one */
+    HKI_FREE_SLOTS = HKI_RETURN_BATCH + 1,
+    HKI_BATCH_TASKS = 16, /* tasks that a thread takes at once */
     HKI_RING_TASKS = 4096,
     HKI_MAX_FAILED_DEVICES = 64
 };

@@ -50,7 +50,9 @@ struct hki_runtime {
     _Alignas(HKI_CACHE_LINE) hki_biased_lock issue_lock;
     uint64_t sequence;
     bool counts_writes;   /* somebody has asked for versions: core/watch.h */
-    hki_task *free_tasks; /* linked through next_free, like returned_tasks */
+    hki_task *free_tasks; /* each with others: see hki_task.returned */
+    hki_task *free_slots[HKI_FREE_SLOTS];
+    int free_slot_count;
     hki_gate *spare_gates;
     _Atomic(uint64_t) issued_tasks; /* written under the lock */
     int64_t issued_ns;              /* what they are expected to take */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    CHUNK_SLOTS = HKI_RETURN_BATCH,
+    CHUNK_SLOTS = HKI_FREE_SLOTS,
     CHUNK_GATES = 128,
     BLOCK_BYTES = 2 << 20 /* where the chunks come from; the system gives what is used of it */
 };
@@ -30,6 +30,9 @@ static void *chunk_get_locked(hki_runtime *runtime, size_t bytes)
     return memset(chunk, 0, bytes);
 }
 
+/* How many slots ahead lines are fetched, which come from another core. */
+enum { FETCH_AHEAD = 4 };
+
 /* What issuing a task touches besides what running it does is in this core's second cache at best. */
 static void prefetch_slot(const hki_task *task)
 {
@@ -41,27 +44,56 @@ static void prefetch_slot(const hki_task *task)
 
 static void put_free_locked(hki_runtime *runtime, hki_task *task)
 {
-    task->next_free = runtime->free_tasks;
+    if (runtime->free_slot_count < HKI_FREE_SLOTS) {
+        runtime->free_slots[runtime->free_slot_count++] = task;
+        return;
+    }
+    task->returned.count = 0;
+    task->queue_next = runtime->free_tasks;
     runtime->free_tasks = task;
 }
 
-static hki_task *free_slot_locked(hki_runtime *runtime)
+/* Takes those that came back together, or makes new ones. */
+static void refill_free_locked(hki_runtime *runtime)
 {
     if (!runtime->free_tasks)
         runtime->free_tasks =
             atomic_exchange_explicit(&runtime->returned_tasks, NULL, memory_order_acquire);
-    if (!runtime->free_tasks) {
+    hki_task *first = runtime->free_tasks;
+    int count = 0;
+    if (first) {
+        runtime->free_tasks = first->queue_next;
+        if (first->queue_next) {
+            hki_prefetch_write(&first->queue_next->queue_next);
+            for (size_t i = 0; i < sizeof first->returned; i += HKI_CACHE_LINE)
+                hki_prefetch_write((char *)&first->queue_next->returned + i);
+        }
+        for (; count < first->returned.count; count++)
+            runtime->free_slots[count] = first->returned.slots[count];
+        runtime->free_slots[count++] = first;
+    } else {
         hki_task *slots = chunk_get_locked(runtime, CHUNK_SLOTS * sizeof *slots);
-        for (int i = 0; slots && i < CHUNK_SLOTS; i++) {
-            slots[i].next_piece = -1;
-            slots[i].runtime = runtime;
-            put_free_locked(runtime, &slots[i]);
+        for (; slots && count < CHUNK_SLOTS; count++) {
+            slots[count].next_piece = -1;
+            slots[count].runtime = runtime;
+            runtime->free_slots[count] = &slots[count];
         }
     }
-    hki_task *task = runtime->free_tasks;
-    if (task && (runtime->free_tasks = task->next_free))
-        prefetch_slot(runtime->free_tasks); /* its lines come from another core */
-    return task;
+    runtime->free_slot_count = count;
+    for (int i = 1; first && i <= FETCH_AHEAD && i <= count; i++)
+        prefetch_slot(runtime->free_slots[count - i]);
+}
+
+static hki_task *free_slot_locked(hki_runtime *runtime)
+{
+    if (!runtime->free_slot_count)
+        refill_free_locked(runtime);
+    if (!runtime->free_slot_count)
+        return NULL;
+    int left = --runtime->free_slot_count;
+    if (left >= FETCH_AHEAD)
+        prefetch_slot(runtime->free_slots[left - FETCH_AHEAD]);
+    return runtime->free_slots[left];
 }
 
 /* New ones, linked; NULL: no memory. */
@@ -141,7 +173,7 @@ void hki_slot_refill_locked(hki_runtime *runtime, int access_count)
 {
     hki_thread *self = &hki_this_thread;
     if (hki_has_kept(self, runtime) ||
-        (!runtime->free_tasks &&
+        (!runtime->free_slot_count && !runtime->free_tasks &&
          !atomic_load_explicit(&runtime->returned_tasks, memory_order_relaxed)))
         return;
     hki_task *task = free_slot_locked(runtime);
@@ -194,13 +226,17 @@ void hki_slot_give_back(hki_slot_returns *returns)
 {
     if (!returns->count)
         return;
-    hki_runtime *runtime = returns->first->runtime;
+    hki_task *first = returns->slots[0];
+    hki_runtime *runtime = first->runtime;
+    first->returned.count = returns->count - 1;
+    for (int i = 1; i < returns->count; i++)
+        first->returned.slots[i - 1] = returns->slots[i];
     hki_task *head = atomic_load_explicit(&runtime->returned_tasks, memory_order_relaxed);
     do
-        returns->last->next_free = head;
-    while (!atomic_compare_exchange_weak_explicit(&runtime->returned_tasks, &head, returns->first,
+        first->queue_next = head;
+    while (!atomic_compare_exchange_weak_explicit(&runtime->returned_tasks, &head, first,
                                                   memory_order_release, memory_order_relaxed));
-    *returns = (hki_slot_returns){0};
+    returns->count = 0;
 }
 
 void hki_slot_clean_unusual(hki_task *task)

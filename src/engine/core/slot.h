@@ -19,7 +19,7 @@ extern _Thread_local hki_thread hki_this_thread;
 /* Slots to be given back together. Externally synchronised. */
 typedef struct hki_slot_returns {
     int count;
-    hki_task *first, *last; /* linked through next_free */
+    hki_task *slots[HKI_RETURN_BATCH + 1];
 } hki_slot_returns;
 
 void hki_slot_clean_unusual(hki_task *task);
@@ -37,11 +37,8 @@ static inline void hki_slot_clean(hki_task *task)
 static inline bool hki_slot_put(hki_slot_returns *returns, hki_task *task)
 {
     hki_slot_clean(task);
-    task->next_free = returns->first;
-    returns->first = task;
-    if (returns->count++ == 0)
-        returns->last = task;
-    return returns->count == HKI_RETURN_BATCH;
+    returns->slots[returns->count++] = task;
+    return returns->count > HKI_RETURN_BATCH;
 }
 
 void hki_slot_give_back(hki_slot_returns *returns);

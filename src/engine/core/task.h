@@ -27,7 +27,7 @@ struct hki_task {
     hki_wait_node waits[HKI_TASK_INLINE_WAITS];        /* used from the last one on */
     _Atomic(uint32_t) pending;                         /* gates not yet open; see HKI_ISSUING */
     int registered_count;                              /* 0 while it is not registered */
-    hki_task *queue_next;                              /* queue lock */
+    hki_task *queue_next;                              /* queue lock; also links free slots */
     hki_gate *inline_registered[HKI_TASK_INLINE_ACCESSES];
 
     /* From being registered: fresh gates, and how many; in how many of `waits` it is. */
@@ -39,10 +39,7 @@ struct hki_task {
     hki_runtime *runtime;
     _Atomic(uint64_t) sequence;
 
-    _Alignas(HKI_CACHE_LINE) union {
-        void *payload;
-        hki_task *next_free; /* of a free slot */
-    };
+    _Alignas(HKI_CACHE_LINE) void *payload;
     _Atomic(bool) unusual;   /* it has failed, waits, or has memory of its own */
     uint8_t epoch;           /* of its queue's counters, or HKI_UNCOUNTED */
     bool is_wait;            /* runs in a waiting thread, which `signalled` tells */
@@ -72,7 +69,13 @@ struct hki_task {
     int mark_count;
     hki_mark marks[HKI_TASK_MARKS];
     _Alignas(HKI_CACHE_LINE) hki_access inline_accesses[HKI_TASK_INLINE_ACCESSES];
-    char inline_payload[HKI_TASK_PAYLOAD_BYTES];
+    union {
+        char inline_payload[HKI_TASK_PAYLOAD_BYTES];
+        struct { /* of a free one that is given back together with others */
+            int count;
+            hki_task *slots[HKI_RETURN_BATCH];
+        } returned;
+    };
 };
 
 _Static_assert(offsetof(hki_task, pending) % HKI_CACHE_LINE == sizeof(hki_wait_node) &&
