@@ -12,7 +12,7 @@ static void recovery_run(hki_task *task, void *payload, int64_t piece)
     (void)task;
     (void)piece;
     if (atomic_load_explicit(&self->storage->data, memory_order_acquire))
-        hki_var_recover(&self->storage->var, self->begin, self->end);
+        hki_var_end_failures(&self->storage->var, self->begin, self->end, true);
 }
 
 static void recovery_finish(hki_task *task, void *payload)

@@ -5,7 +5,6 @@
 #include "base/config.h"
 #include "base/sync.h"
 #include "base/text.h"
-#include "engine/core/task.h"
 
 #include <pthread.h>
 #include <stdio.h>

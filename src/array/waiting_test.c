@@ -170,6 +170,8 @@ static void test_hooks_are_told(bool serial)
     check_hooks(0);
     if (!serial) {
         hk_array *x = slow_array(false, 5);
+        CHECK_EQ_I64(hk_status_code(hk_wait_for(x, 0)), HK_TIMEOUT);
+        check_hooks(0);
         pthread_create(&opener, NULL, open_soon, &gate);
         CHECK(hk_ok(hk_wait(x)));
         pthread_join(opener, NULL);

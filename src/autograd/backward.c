@@ -113,7 +113,7 @@ static hk_array *kept_value(hki_pass *pass, hki_tape_node *node, int index, bool
     *is_good = false;
     if (!kept)
         return NULL;
-    *is_good = !hki_watch_is_written(watch);
+    *is_good = !hki_watch_is_written(watch, false);
     if (!*is_good)
         return hki_failed_like(kept->storage->device, kept->shape, kept->dtype,
                                fail_overwritten(pass, node, watch, index));
@@ -128,7 +128,7 @@ static hk_array *overwritten_meanwhile(hki_pass *pass, hki_tape_node *node, cons
         if (!was_good[i])
             continue;
         kept_of(node, i, &watch);
-        if ((pass->keeps ? hki_watch_is_written(watch) : hki_watch_end(watch)))
+        if (hki_watch_is_written(watch, !pass->keeps))
             return fail_overwritten(pass, node, watch, i);
     }
     return NULL;

@@ -142,7 +142,7 @@ static void let_go(hk_array **kept, hki_watch *watch)
 {
     if (!*kept)
         return;
-    hki_watch_end(watch);
+    hki_watch_is_written(watch, true);
     hk_array_release(*kept);
     *kept = NULL;
 }

@@ -1,6 +1,6 @@
 /* Waiting for everything, and for a device: what a program calls. */
 #include "engine/sched/tracing.h"
-#include "engine/wait/hold.h"
+#include "engine/wait/wait.h"
 
 #include <hocket/runtime.h>
 

@@ -7,7 +7,7 @@
 static bool are_settled_locked(hki_runtime *runtime, hki_var *const *vars, int count)
 {
     for (int i = 0; i < count; i++)
-        if (!hki_var_is_settled_locked(vars[i]))
+        if (!hki_access_is_free_locked(&(hki_access){vars[i], 0, UINT64_MAX, HKI_READ}))
             return false;
     /* After the gates: a writer that failed says so before it opens its own. */
     return atomic_load_explicit(&runtime->failed_vars, memory_order_relaxed) == 0;
@@ -19,13 +19,14 @@ bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count, hk
         !hki_environment_is_default())
         return false;
     hki_ring_acquire(runtime);
-    if ((write && (!hki_var_is_idle_locked(write) || write->watches)) ||
+    if ((write && (!hki_access_is_free_locked(&(hki_access){write, 0, UINT64_MAX, HKI_WRITE}) ||
+                   write->watches)) ||
         !are_settled_locked(runtime, reads, count) ||
         atomic_load_explicit(&runtime->stopping, memory_order_relaxed)) {
         hki_biased_release(&runtime->issue_lock);
         return false;
     }
-    hki_sequence_note(++runtime->sequence);
+    hki_this_thread.last_sequence = ++runtime->sequence;
     if (write && runtime->counts_writes)
         write->version = runtime->sequence;
     runtime->direct_calls++;

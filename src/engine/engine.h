@@ -58,9 +58,9 @@ typedef struct hki_access {
     unsigned mode;       /* hki_access_mode bits */
 } hki_access;
 
-/* In a task that holds the range with HKI_WRITE | HKI_KEEP: ends the failures of the range whose bytes are
- * still what they were before the failed call. The others stay. */
-void hki_var_recover(hki_var *var, uint64_t begin, uint64_t end);
+/* In a task that writes the range: ends its failures; or, of a task that holds it with HKI_WRITE | HKI_KEEP, those alone whose
+ * bytes are still what they were before the failed call. */
+void hki_var_end_failures(hki_var *var, uint64_t begin, uint64_t end, bool only_intact);
 
 /* For want of host memory for a task: fails the range now, ahead of what is still to read it, and notes a
  * root failure. Allocates nothing that it depends on. */
@@ -117,8 +117,7 @@ typedef struct hki_task_class {
     /* In the place of the engine, where the task has been started: settles all that is written, by hki_task_settle_part.
      * failure: of the whole task; NULL: none. is_spared: then its calls have left what they could as it was. heals: old
      * failures may be in what is good now. */
-    void (*settle)(hki_task *task, void *payload, const hk_status *failure, bool is_spared,
-                   bool heals);
+    void (*settle)(void *payload, const hk_status *failure, bool is_spared, bool heals);
 } hki_task_class;
 
 enum { HKI_TASK_INLINE_ACCESSES = 8 };
@@ -184,7 +183,6 @@ typedef struct hki_outside_end {
 void hki_task_end(hki_task *task, const hki_outside_end *end);
 /* Somebody waits for tasks now. */
 bool hki_runtime_is_awaited(const hki_runtime *runtime);
-bool hki_runtime_is_stopping(const hki_runtime *runtime);
 
 /* A task that does the work of several calls says which of them its thread is at: failures then name its operation,
  * source and inputs. NULL: the task's own again. Lent until then. */
@@ -195,10 +193,11 @@ typedef struct hki_blame {
     const void *what;
 } hki_blame;
 void hki_task_blame(const hki_blame *blame);
-/* A record of a part of the task, counted, which nobody is failed by yet; hki_task_note_failure: it is a root failure. */
+/* A record of a part of the task, counted, which nobody is failed by yet. */
 const hk_status *hki_task_record(const hki_task *task, const hki_blame *blame, hk_code code,
                                  const char *format, ...) HK_PRINTF(4, 5);
-void hki_task_note_failure(const hki_task *task, const hk_status *status);
+/* Notes a root failure. */
+void hki_runtime_note_failure(hki_runtime *runtime, const hk_status *status);
 /* From hki_task_class.settle: a range that was written, as HKI_WRITE accesses are settled. failure: NULL: it is good. */
 void hki_task_settle_part(const hki_access *access, const hk_status *failure, bool is_intact);
 
@@ -209,34 +208,31 @@ bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count, hk
 void hki_direct_end(hki_runtime *runtime);
 /* For reading a few elements, which takes no place in the order of calls: true when what was issued to write the variable
  * has finished and nothing has failed; all others are then held back until hki_direct_end. False, also in a task and
- * where the variable's runtime is not alive: hki_wait_range is to be asked. */
+ * where the variable's runtime is not alive: hki_wait_with is to be asked. */
 bool hki_direct_look(hki_var *var);
 /* Elements that are few enough for either. */
 enum { HKI_DIRECT_ELEMENTS = 64 };
 
 /* ---- waiting and reading ----------------------------------------------------------------------------- */
 
-/* Blocks until all earlier tasks that write the range have finished, then calls `body` (may be NULL) in
- * this thread while later writers of the range are held back, unless the range is failed. Returns the
- * record of the range (counted: the caller releases) or the ok record. The caller lends its hands
- * meanwhile. HK_WOULD_DEADLOCK inside a task. */
-const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void (*body)(void *),
-                                void *argument);
-/* The same with all that there is to say of a wait. */
+/* A wait for a byte range of a variable. */
 typedef struct hki_waiting {
     hki_var *var;
     uint64_t begin, end;
-    void (*body)(void *);
+    void (*body)(void *); /* may be NULL */
     void *argument;
     /* NULL, or the thread may be told of waits that block, and interrupted (hk_wait_hooks): HK_INTERRUPTED. Then `keep` is
      * called, which sees to it that the variable stays, and `drop` when the engine has let go of it, in any thread. */
     void (*keep)(void *owner), (*drop)(void *owner);
     void *owner;
 } hki_waiting;
+/* Blocks until all earlier tasks that write the range have finished, then calls `body` in this thread while later writers of
+ * the range are held back, unless the range is failed. Returns the record of the range (counted: the caller releases) or the
+ * ok record. The caller lends its hands meanwhile. HK_WOULD_DEADLOCK inside a task. */
 const hk_status *hki_wait_with(const hki_waiting *waiting);
 /* The same without body, until so long has passed: HK_TIMEOUT. The caller lends no hands. */
 const hk_status *hki_wait_for(const hki_waiting *waiting, int64_t timeout_ns);
-/* hki_wait_range would not block. Never blocks. */
+/* hki_wait_with would not block. Never blocks. */
 bool hki_range_has_come(const hki_waiting *waiting);
 /* The record of the range as it is now, or the ok record; counted. */
 const hk_status *hki_range_error_now(const hki_waiting *waiting);

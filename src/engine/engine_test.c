@@ -2,6 +2,7 @@
  * waiting, failing, healing and recovering follow their rules. */
 #include "engine/engine.h"
 #include "tests/check.h"
+#include "tests/wait_range.h"
 
 #include <hocket/runtime.h>
 #include <stdlib.h>
@@ -132,7 +133,7 @@ static outcome play(uint64_t seed, hk_engine engine, int devices, int64_t inline
                w.salt % 2 ? 1000 : 10);
         if (draw(50) == 0)
             hk_status_release(
-                hki_wait_range(&memories[draw(VARS)].var, 0, 1 + draw(VAR_BYTES), NULL, NULL));
+                wait_range(&memories[draw(VARS)].var, 0, 1 + draw(VAR_BYTES), NULL, NULL));
     }
     const hk_status *all = hk_wait_all();
     out.count = hk_status_count(all);
@@ -140,8 +141,7 @@ static outcome play(uint64_t seed, hk_engine engine, int devices, int64_t inline
     for (int i = 0; i < VARS; i++) {
         memcpy(out.bytes[i], memories[i].bytes, VAR_BYTES);
         for (uint64_t j = 0; j < 8; j++) {
-            const hk_status *status =
-                hki_wait_range(&memories[i].var, j * 32, j * 32 + 32, NULL, NULL);
+            const hk_status *status = wait_range(&memories[i].var, j * 32, j * 32 + 32, NULL, NULL);
             snprintf(out.messages[i][j], 64, "%s", hk_status_message(status));
             hk_status_release(status);
         }
@@ -180,7 +180,7 @@ static void issue(range a, range b, bool fails, int64_t pieces)
 
 static hk_code code_of(memory *m, uint64_t begin, uint64_t end)
 {
-    const hk_status *status = hki_wait_range(&m->var, begin, end, NULL, NULL);
+    const hk_status *status = wait_range(&m->var, begin, end, NULL, NULL);
     hk_code code = hk_status_code(status);
     hk_status_release(status);
     return code;
@@ -189,7 +189,7 @@ static hk_code code_of(memory *m, uint64_t begin, uint64_t end)
 static void recover_run(hki_task *task, void *payload, int64_t piece)
 {
     (void)task, (void)payload, (void)piece;
-    hki_var_recover(&one.var, 0, VAR_BYTES);
+    hki_var_end_failures(&one.var, 0, VAR_BYTES, true);
 }
 
 static void test_failure_rules(hk_engine engine)

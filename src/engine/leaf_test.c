@@ -3,6 +3,7 @@
 #include "base/sync.h"
 #include "engine/engine.h"
 #include "tests/check.h"
+#include "tests/wait_range.h"
 
 #include <fenv.h>
 #include <hocket/runtime.h>
@@ -110,7 +111,7 @@ static uint64_t issue(const hki_task_class *class, work w, int64_t expected_ns)
 
 static hk_code code_of(int var)
 {
-    const hk_status *status = hki_wait_range(&vars[var], 0, 8, NULL, NULL);
+    const hk_status *status = wait_range(&vars[var], 0, 8, NULL, NULL);
     hk_code code = hk_status_code(status);
     hk_status_release(status);
     return code;

@@ -3,6 +3,7 @@
 #include "base/sync.h"
 #include "engine/sched/queue.h"
 #include "tests/check.h"
+#include "tests/wait_range.h"
 
 #include <hocket/runtime.h>
 #include <pthread.h>
@@ -147,7 +148,7 @@ static void test_waiter_runs_only_what_it_waits_for(void)
     pthread_create(&helper, NULL, give_go, NULL);
     hki_task_submit(begin(1, INT64_MAX, unrelated, NULL, 2,
                           (hki_access[]){{&v[U], 0, 1, over}, {&v[U2], 0, 1, over}}));
-    hk_status_release(hki_wait_range(&v[X], 0, 1, NULL, NULL));
+    hk_status_release(wait_range(&v[X], 0, 1, NULL, NULL));
     CHECK(!atomic_load(&unrelated_by_main));
     pthread_join(helper, NULL);
     CHECK(hk_ok(hk_wait_all()));
@@ -261,7 +262,7 @@ static void read_many(int accesses, int tasks)
             before = block_count();
         hki_task_submit(begin(0, 10000, NULL, NULL, accesses, each));
         if (i % TOGETHER == 0)
-            hk_status_release(hki_wait_range(&v[0], 0, 1, NULL, NULL));
+            hk_status_release(wait_range(&v[0], 0, 1, NULL, NULL));
     }
     CHECK(hk_ok(hk_wait_all()));
     CHECK(before > 0 && block_count() - before <= 1);

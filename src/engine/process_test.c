@@ -4,6 +4,7 @@
 #include "base/sync.h"
 #include "engine/engine.h"
 #include "tests/check.h"
+#include "tests/wait_range.h"
 
 #include <dlfcn.h>
 #include <hocket/runtime.h>
@@ -34,7 +35,7 @@ static hk_code code_in_task, code_of_all_in_task;
 static void wait_run(hki_task *task, void *payload, int64_t piece)
 {
     (void)task, (void)payload, (void)piece;
-    const hk_status *status = hki_wait_range(&var, 0, 1, NULL, NULL);
+    const hk_status *status = wait_range(&var, 0, 1, NULL, NULL);
     code_in_task = hk_status_code(status);
     hk_status_release(status);
     code_of_all_in_task = hk_status_code(hk_wait_all());
@@ -57,7 +58,7 @@ static void issue(const hki_task_class *class, int64_t pieces)
 
 static hk_code wait_code(void)
 {
-    const hk_status *status = hki_wait_range(&var, 0, 1, NULL, NULL);
+    const hk_status *status = wait_range(&var, 0, 1, NULL, NULL);
     hk_code code = hk_status_code(status);
     hk_status_release(status);
     return code;

@@ -2,12 +2,11 @@
 #include "base/block.h"
 #include "base/cancel.h"
 #include "base/fill_struct.h"
-#include "base/rank_launcher.h"
 #include "engine/accel/accelerator.h"
 #include "engine/policy/place.h"
 #include "engine/policy/throttle.h"
 #include "engine/setup.h"
-#include "engine/wait/hold.h"
+#include "engine/wait/wait.h"
 
 #include <link.h>
 #include <signal.h>
@@ -30,9 +29,10 @@ static bool workers_start(hki_runtime *runtime)
         hki_queue *queue = runtime->queues[i];
         for (int j = 0; j < queue->worker_count && started; j++) {
             hki_worker *worker = &queue->workers[j];
-            started = worker->running = !pthread_create(
+            started = !pthread_create(
                 &worker->thread, NULL,
                 queue->is_accelerator ? hki_accelerator_main : hki_worker_main, worker);
+            queue->running_count += started;
         }
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -44,12 +44,9 @@ static void workers_stop(hki_runtime *runtime)
     atomic_store(&runtime->ended, true);
     for (int i = 0; i < runtime->queue_count; i++) {
         hki_queue *queue = runtime->queues[i];
-        for (int j = 0; j < queue->worker_count; j++) {
-            hki_futex_bump(&queue->park.wake_word, INT32_MAX);
-            if (queue->workers[j].running)
-                pthread_join(queue->workers[j].thread, NULL);
-            queue->workers[j].running = false;
-        }
+        hki_futex_bump(&queue->park.wake_word, INT32_MAX);
+        for (; queue->running_count > 0; queue->running_count--)
+            pthread_join(queue->workers[queue->running_count - 1].thread, NULL);
     }
     hki_accelerators_stop(runtime);
     /* What other threads issued meanwhile; what they issue later they finish themselves. */
@@ -95,7 +92,6 @@ static hki_runtime *runtime_create(const hk_runtime_options *options)
         runtime_destroy(runtime);
         return NULL;
     }
-    runtime->counts_waiters = runtime->accelerated || hki_launcher_get().size > 1;
     hki_throttle_set_soft(runtime, 0);
     if (!runtime->serial && !workers_start(runtime)) {
         workers_stop(runtime);

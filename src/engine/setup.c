@@ -14,15 +14,13 @@
 
 static void queue_destroy(hki_queue *queue)
 {
-    pthread_mutex_destroy(&queue->flip_lock);
+    free(queue->suspects);
     free(queue->workers);
     free(queue);
 }
 
-/* A queue with this many workers, in the runtime's list; NULL: no memory. processors: one each, or NULL. slot: the first
- * worker's, of the runtime's counters; -1: they have none. */
-static hki_queue *queue_create(hki_device *device, hki_queue_kind kind, int worker_count,
-                               const int *processors, int slot)
+/* A queue with this many workers, in the runtime's list; NULL: no memory. */
+static hki_queue *queue_create(hki_device *device, hki_queue_kind kind, int worker_count)
 {
     hki_runtime *runtime = device->runtime;
     hki_queue *queue = aligned_alloc(HKI_CACHE_LINE, sizeof *queue);
@@ -35,17 +33,13 @@ static hki_queue *queue_create(hki_device *device, hki_queue_kind kind, int work
                          .home = queue,
                          .park.threads = (uint32_t)worker_count,
                          .worker_count = worker_count};
-    pthread_mutex_init(&queue->flip_lock, NULL);
     queue->workers = calloc((size_t)worker_count + 1, sizeof *queue->workers);
     if (!queue->workers) {
         queue_destroy(queue);
         return NULL;
     }
     for (int i = 0; i < worker_count; i++)
-        queue->workers[i] = (hki_worker){.index = i,
-                                         .slot = slot < 0 ? -1 : slot + i,
-                                         .processor = processors ? processors[i] : -1,
-                                         .queue = queue};
+        queue->workers[i] = (hki_worker){.index = i, .queue = queue};
     queue->number = runtime->queue_count;
     runtime->queues[runtime->queue_count++] = queue;
     return queue;
@@ -94,15 +88,17 @@ static bool cpu_devices_create(hki_runtime *runtime, const hki_runtime_config *c
         device->class = &hki_cpu_device_class;
         device->core_count = count;
         device->memory = hki_memory_pool_create(device, (uint64_t)config->memory_bytes);
-        hki_queue *queue =
-            queue_create(device, HKI_QUEUE_COMPUTE, is_home ? count : 0, processors + begin, begin);
+        hki_queue *queue = queue_create(device, HKI_QUEUE_COMPUTE, is_home ? count : 0);
         for (int j = 0; j < HKI_QUEUE_KIND_COUNT; j++)
             device->queues[j] = queue;
         if (!device->memory || !queue)
             return false;
         queue->home = runtime->queues[i % homes];
         atomic_store(&queue->free_cores, queue->worker_count);
-        begin += queue->worker_count;
+        for (int j = 0; j < queue->worker_count; j++, begin++) {
+            queue->workers[j].slot = begin;
+            queue->workers[j].processor = processors[begin];
+        }
     }
     return true;
 }
@@ -113,7 +109,7 @@ static bool accelerator_queues_create(hki_device *device)
     const int workers = !device->class->is_modelled;
     bool created = true;
     for (int k = 0; k < HKI_QUEUE_KIND_COUNT && created; k++)
-        created = (device->queues[k] = queue_create(device, (hki_queue_kind)k, workers, NULL, -1));
+        created = (device->queues[k] = queue_create(device, (hki_queue_kind)k, workers));
     device->runtime->accelerated = true;
     return created;
 }

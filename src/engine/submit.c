@@ -60,46 +60,41 @@ static inline void note_writes_locked(hki_runtime *runtime, hki_task_spec *spec,
     hki_writes_note_locked(spec, sequence);
 }
 
+static uint64_t take_sequence_locked(hki_runtime *runtime, hki_task *task)
+{
+    const uint64_t sequence = ++runtime->sequence;
+    hki_this_thread.last_sequence = sequence;
+    atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
+    return sequence;
+}
+
 static uint64_t submit_serial(hki_task *task)
 {
     hki_runtime *runtime = task->runtime;
     bool nested = hki_in_task(); /* then this thread holds the lock already */
     if (!nested)
         hki_lock_acquire(&runtime->serial_lock);
-    uint64_t sequence = ++runtime->sequence;
-    atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
     hki_biased_acquire(&runtime->issue_lock);
+    const uint64_t sequence = take_sequence_locked(runtime, task);
     note_issued_locked(runtime, task);
     note_writes_locked(runtime, &task->spec, sequence);
-    hki_tracing_issue(task);
+    hki_tracing_issue_locked(task);
     hki_biased_release(&runtime->issue_lock);
     hki_tracing_ready(task);
-    hki_execute_foreign(hki_task_queue(task), &(hki_claim){task, -1}, 1);
+    hki_execute_foreign((hki_claim){task, -1});
     if (!nested)
         hki_lock_release(&runtime->serial_lock);
-    hki_sequence_note(sequence);
+    hki_this_thread.last_sequence = sequence; /* again: the task may have submitted others here */
     return sequence;
 }
 
 /* Nothing is in its way. */
 static bool is_free_locked(const hki_task_spec *spec)
 {
-    for (int i = 0; i < spec->access_count; i++) {
-        const hki_access *access = &spec->accesses[i];
-        if (!HKI_USUALLY(hki_var_is_untouched(access->var)) &&
-            !hki_var_is_free_locked(access->var, access->begin, access->end,
-                                    access->mode & HKI_WRITE))
+    for (int i = 0; i < spec->access_count; i++)
+        if (!hki_access_is_free_locked(&spec->accesses[i]))
             return false;
-    }
     return true;
-}
-
-static uint64_t take_sequence_locked(hki_runtime *runtime, hki_task *task)
-{
-    const uint64_t sequence = ++runtime->sequence;
-    hki_sequence_note(sequence);
-    atomic_store_explicit(&task->sequence, sequence, memory_order_relaxed);
-    return sequence;
 }
 
 /* True: nothing is in its way. */
@@ -131,18 +126,16 @@ static __attribute__((noinline)) void issue_locked(hki_task *task, hki_place pla
     hki_queue *queue = hki_task_queue(task);
     const int access_count = task->spec.access_count;
     const bool is_here = place <= HKI_PLACE_HERE;
-    atomic_store_explicit(&task->state, HKI_TASK_WAITING, memory_order_relaxed);
     note_issued_locked(runtime, task);
     task->epoch = (uint8_t)queue->epoch;
     _Atomic(uint64_t) *issued = &queue->issued[queue->epoch];
     atomic_store_explicit(issued, atomic_load_explicit(issued, memory_order_relaxed) + 1,
                           memory_order_relaxed);
-    hki_tracing_issue(task);
+    hki_tracing_issue_locked(task);
     const bool is_put = place == HKI_PLACE_RING && hki_ring_put_locked(runtime->ring, task);
     const bool is_ready = !is_put && register_locked(task);
     if (is_ready) {
         hki_tracing_ready(task);
-        atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);
         runtime->inline_calls += is_here;
     }
     hki_slot_refill_locked(runtime, access_count);
@@ -150,7 +143,7 @@ static __attribute__((noinline)) void issue_locked(hki_task *task, hki_place pla
     if (is_put)
         hki_queue_notify(queue->home);
     else if (is_ready && is_here)
-        hki_execute_foreign(queue, &(hki_claim){task, -1}, 1);
+        hki_execute_foreign((hki_claim){task, -1});
     else if (is_ready)
         hki_queue_push(task);
     if ((is_ready || is_put) && atomic_load(&runtime->ended))

@@ -5,7 +5,6 @@
  * What is wanted early is what a recorded sum names; or all gradients, where a sum may follow the replay. A cut comes behind
  * the step that completes as many bytes of them as are summed at a time. */
 #include "base/integer.h"
-#include "engine/core/runtime.h"
 #include "graph/chain.h"
 
 #include <stdlib.h>
@@ -23,8 +22,8 @@ static const int64_t state_most = 128 << 20; /* bytes that a replay keeps betwee
 static bool may_sum_later(const hk_graph *graph)
 {
     int hosts = 0;
-    for (int i = 0; i < graph->runtime->device_count; i++)
-        hosts += hki_device_is_host(graph->runtime->devices[i]);
+    for (int i = 0; i < hki_runtime_device_count(graph->runtime); i++)
+        hosts += hki_device_is_host(hki_runtime_device(graph->runtime, i));
     return hosts > 1 || atomic_load_explicit(&hki_capture_has_ranks, memory_order_relaxed);
 }
 

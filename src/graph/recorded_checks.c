@@ -116,14 +116,14 @@ static const hk_status *record_of(const hki_replay_payload *self, int check)
 }
 
 /* Checks that have failed by themselves: what others report is no more than what became of failed inputs. */
-static uint64_t note_roots(const hki_task *task, const hki_replay_payload *self)
+static uint64_t note_roots(const hki_replay_payload *self)
 {
     const hki_steps *steps = &self->recorded->steps;
     uint64_t roots = 0;
     for (int i = 0; i < steps->check_count; i++)
         if (self->reported >> i & 1 && !(steps->list[steps->checks[i]].needs & self->reported)) {
             roots |= (uint64_t)1 << i;
-            hki_task_note_failure(task, record_of(self, i));
+            hki_runtime_note_failure(self->recorded->device->runtime, record_of(self, i));
         }
     return roots;
 }
@@ -143,12 +143,11 @@ static void settle_step(const hki_replay_payload *self, const hki_step *its,
     }
 }
 
-void hki_replay_settle(hki_task *task, void *payload, const hk_status *failure, bool is_spared,
-                       bool heals)
+void hki_replay_settle(void *payload, const hk_status *failure, bool is_spared, bool heals)
 {
     const hki_replay_payload *self = payload;
     const hki_steps *steps = &self->recorded->steps;
-    const uint64_t roots = failure ? 0 : note_roots(task, self);
+    const uint64_t roots = failure ? 0 : note_roots(self);
     for (int i = 0; (failure || roots || heals) && i < steps->count; i++) {
         const hki_step *its = &steps->list[i];
         const uint64_t inputs = its->needs & roots;

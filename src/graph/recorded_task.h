@@ -68,8 +68,7 @@ void hki_replay_note_suspects(
     const hki_task_spec *spec, const void *payload, const hki_ticket *ticket,
     void (*note)(void *argument, const hki_access *access, uint64_t flags), void *argument);
 void hki_replay_note_reports(hki_task *task, void *payload, const hki_ticket *ticket);
-void hki_replay_settle(hki_task *task, void *payload, const hk_status *failure, bool is_spared,
-                       bool heals);
+void hki_replay_settle(void *payload, const hk_status *failure, bool is_spared, bool heals);
 /* Drops the records. */
 void hki_replay_forget(hki_replay_payload *self);
 

@@ -2,7 +2,6 @@
 #include "optim/optimizer.h"
 #include "autograd/tape.h"
 #include "base/text.h"
-#include "engine/core/limits.h"
 #include "op/operators/copy.h"
 #include "op/operators/update.h"
 

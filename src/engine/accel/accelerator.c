@@ -74,7 +74,7 @@ static bool can_spare(const hki_task *task)
  * spares what it overwrites follows, in the same queue. Of a queue for computing, where the rest of the
  * backward pass goes meanwhile, reductions between devices follow nothing, and nobody follows one whose end is not known:
  * it may stand behind others, each of which waits for copies. */
-bool hki_accelerator_may_follow(const hki_task *task, const hki_queue *queue, const hki_mark *mark)
+static bool had_better_follow(const hki_task *task, const hki_queue *queue, const hki_mark *mark)
 {
     if (mark->is_doubtful && (mark->queue != queue || !can_spare(task)))
         return false;
@@ -189,13 +189,6 @@ bool hki_accelerator_may_launch(hki_queue *queue)
     return left_ns < HKI_AHEAD_NS;
 }
 
-hki_task *hki_accelerator_take(hki_queue *queue)
-{
-    hki_claim claim = {NULL, -1};
-    hki_queue_pop(queue, NULL, INT64_MAX, &claim, 1);
-    return claim.task;
-}
-
 /* ---- the thread of a queue, where launching only gives a device work ------------------------------------------- */
 
 /* Or there never will be. */
@@ -230,13 +223,12 @@ void *hki_accelerator_main(void *argument)
     hki_worker *worker = argument;
     hki_queue *queue = worker->queue;
     hki_runtime *runtime = queue->runtime;
-    hki_executor executor;
-    hki_executor_init(&executor, queue, false);
+    hki_executor executor = {0};
     hki_tracing_name_worker(worker);
     hki_accelerator_pin(runtime);
     hki_park_attend(&queue->park);
     while (wait_for_task(queue)) {
-        hki_task *task = hki_accelerator_take(queue);
+        hki_task *task = hki_queue_pop(queue, NULL, INT64_MAX).task;
         if (task && hki_accelerator_launch(&executor, queue, task))
             hki_clock_help(&executor, runtime);
     }
@@ -264,14 +256,14 @@ bool hki_accelerators_create(hki_runtime *runtime)
     if (!runtime->accelerated)
         return true;
     runtime->accelerators = calloc(1, sizeof *runtime->accelerators);
-    runtime->may_follow = hki_accelerator_may_follow;
+    runtime->may_follow = had_better_follow;
     for (int i = 0; i < runtime->queue_count; i++)
         if (runtime->queues[i]->is_accelerator) {
             /* Versions tell of which copies the host knows the values. */
             runtime->counts_writes |= runtime->queues[i]->device->class->wait_for != NULL;
             runtime->queues[i]->pace = pace;
         }
-    return runtime->accelerators && hki_suspects_create(runtime) && hki_launchers_create(runtime);
+    return runtime->accelerators && hki_suspects_create(runtime);
 }
 
 bool hki_accelerators_start(hki_runtime *runtime)
@@ -291,7 +283,6 @@ void hki_accelerators_destroy(hki_runtime *runtime)
 {
     if (!runtime->accelerators)
         return;
-    hki_suspects_destroy(runtime);
     free(runtime->accelerators->launchers);
     free(runtime->accelerators);
 }

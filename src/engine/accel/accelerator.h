@@ -2,7 +2,6 @@
 #ifndef HOCKET_ENGINE_ACCEL_ACCELERATOR_H
 #define HOCKET_ENGINE_ACCEL_ACCELERATOR_H
 
-#include "engine/core/queue_set.h"
 #include "engine/sched/queue.h"
 #include "engine/sched/tracing.h"
 
@@ -13,16 +12,12 @@ enum {
     HKI_AHEAD_NS = 100000, /* more than launching takes: nobody need be further ahead */
 };
 
-typedef struct hki_suspects hki_suspects; /* suspects.c */
-
 /* The runtime's part for accelerators. */
 struct hki_accelerators {
     struct hki_clock *clock;
     hki_launchers *launchers; /* NULL: no device needs them */
     _Atomic(uint64_t)
         held_up; /* tasks that nobody was launched behind, for what their kernels may report */
-    hki_suspects
-        *suspects[HKI_MAX_DEVICES * HKI_QUEUE_KIND_COUNT]; /* by queue; NULL: it has none */
 };
 
 /* ---- life (accelerator.c) ------------------------------------------------------------------------------------- */
@@ -61,9 +56,7 @@ void hki_accelerator_pin(const hki_runtime *runtime);
 void *hki_accelerator_main(void *worker);
 /* Something is ready, and not too much in flight. Any thread. */
 bool hki_accelerator_may_launch(hki_queue *queue);
-/* The next two are for one thread of a queue at a time. What is to be launched next; NULL: nothing is ready. */
-hki_task *hki_accelerator_take(hki_queue *queue);
-/* Launches it. True: it has ended already, and the thread is to call hki_clock_help, which spares waking another one. */
+/* Launches a task; one thread of a queue at a time. True: it has ended already, and the thread is to call hki_clock_help, which spares waking another one. */
 bool hki_accelerator_launch(hki_executor *executor, hki_queue *queue, hki_task *task);
 /* The device is done with the task, as the ticket says: notes when that was, and what became of it. */
 void hki_accelerator_settle(hki_queue *queue, hki_task *task, hki_ticket *ticket);
@@ -72,7 +65,6 @@ void hki_accelerator_settle(hki_queue *queue, hki_task *task, hki_ticket *ticket
 
 /* For the queues in which tasks may follow such. False: no memory. */
 bool hki_suspects_create(hki_runtime *runtime);
-void hki_suspects_destroy(hki_runtime *runtime);
 /* The next three are for one thread of a queue at a time. Flags with which the task's inputs may turn out failed, held; before
  * its inputs are looked at. */
 uint64_t hki_suspects_find(const hki_queue *queue, const hki_task *task);
@@ -87,14 +79,9 @@ void hki_suspects_settle(const hki_queue *queue, const hki_ticket *ticket, bool 
 
 /* ---- threads that launch for all simulated devices (launcher.c) ---------------------------------------------- */
 
-/* When all queues are there: for those without a worker of their own. False: no memory. */
-bool hki_launchers_create(hki_runtime *runtime);
-/* False: no thread for it; hki_launchers_stop ends those that run. */
+/* For queues without a worker of their own. False: no memory or no thread for it; hki_launchers_stop ends those that run. */
 bool hki_launchers_start(hki_runtime *runtime);
 /* After `ended` has been set. Blocks until the threads have ended. */
 void hki_launchers_stop(hki_runtime *runtime);
-
-/* See hki_runtime.may_follow. */
-bool hki_accelerator_may_follow(const hki_task *task, const hki_queue *queue, const hki_mark *mark);
 
 #endif

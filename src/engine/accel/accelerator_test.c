@@ -2,6 +2,7 @@
  * nothing ends early, is lost at the end, or runs on a CPU device's behalf. */
 #include "engine/engine.h"
 #include "tests/check.h"
+#include "tests/wait_range.h"
 
 #include <hocket/runtime.h>
 #include <stdlib.h>
@@ -146,7 +147,7 @@ static void test_with_cpu(void)
     submit(sims[0], HKI_QUEUE_COMPUTE, 10 * MS, -1, 0, (work){0});
     submit(cpu, HKI_QUEUE_COMPUTE, 0, 0, 1, (work){.ran_at = &ran_at, .busy_ns = 3 * MS});
     submit(sims[0], HKI_QUEUE_COMPUTE, 10 * MS, 1, 0, (work){0});
-    const hk_status *status = hki_wait_range(&vars[0], 0, 1, NULL, NULL);
+    const hk_status *status = wait_range(&vars[0], 0, 1, NULL, NULL);
     CHECK(hk_ok(status));
     hk_status_release(status);
     int64_t now = hk_clock_ns();
@@ -183,7 +184,7 @@ static void test_brief_beside(void)
             CHECK_EQ_I64((int64_t)(hk_runtime_get_internals().inline_calls - before), i + 1);
         }
     }
-    const hk_status *status = hki_wait_range(&vars[0], 0, 1, NULL, NULL);
+    const hk_status *status = wait_range(&vars[0], 0, 1, NULL, NULL);
     CHECK(hk_ok(status));
     hk_status_release(status);
     CHECK_EQ_I64(atomic_load(&order), CALLS + CALLS / 2);

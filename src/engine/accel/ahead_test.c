@@ -1,8 +1,8 @@
 /* Launching ahead, on devices whose tasks end when the test says so: what is launched before anything has ended, and what
  * is not; order, failures and lost devices; programs made by chance, whose values are those of one task at a time. */
 #include "tests/check.h"
-
 #include "tests/late_device.h"
+#include "tests/wait_range.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ static void run(hki_task *task, void *payload, int64_t piece)
     work *self = payload;
     const hki_task_spec *spec = hki_task_get_spec(task);
     if (self->kind == RECOVER) {
-        hki_var_recover(&vars[self->target], 0, 1);
+        hki_var_end_failures(&vars[self->target], 0, 1, true);
         return;
     }
     if (self->kind == BREAK)
@@ -134,7 +134,7 @@ static uint64_t submit(int device, hki_queue_kind queue, work todo)
 
 static hk_code code_of(int var)
 {
-    const hk_status *status = hki_wait_range(&vars[var], 0, 1, NULL, NULL);
+    const hk_status *status = wait_range(&vars[var], 0, 1, NULL, NULL);
     hk_code code = hk_status_code(status);
     hk_status_release(status);
     return code;
@@ -418,7 +418,7 @@ static void test_lost(void)
     atomic_store(&late_queues[1][COMPUTE].ended, 3);
     const int failed[] = {0, 2, 4};
     for (int i = 0; i < 3; i++) {
-        const hk_status *status = hki_wait_range(&vars[failed[i]], 0, 1, NULL, NULL);
+        const hk_status *status = wait_range(&vars[failed[i]], 0, 1, NULL, NULL);
         CHECK_EQ_I64(hk_status_code(status), HK_DEVICE_LOST);
         CHECK_EQ_I64(hk_status_sequence(status), first);
         hk_status_release(status);
@@ -567,7 +567,7 @@ static void test_random(unsigned seed, bool has_flags)
     }
     hk_wait_all();
     for (int i = 0; i < VARS; i++) {
-        const hk_status *status = hki_wait_range(&vars[i], 0, 1, NULL, NULL);
+        const hk_status *status = wait_range(&vars[i], 0, 1, NULL, NULL);
         CHECK_EQ_I64(hk_ok(status) ? 0 : hk_status_sequence(status), expected.failed[i]);
         CHECK_EQ_I64(values[i], expected.values[i]);
         hk_status_release(status);

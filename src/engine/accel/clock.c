@@ -31,7 +31,6 @@ typedef struct hki_clock {
     pthread_t thread;
     bool started;
     _Atomic(bool) stopping;
-    hki_queue_set flying;     /* queues that may have flights */
     _Atomic(bool) completing; /* a thread is at it */
     _Atomic(uint32_t) wake_word, added;
     _Atomic(int64_t) sleeps_until_ns; /* INT64_MIN: awake, looks at `added` before it sleeps */
@@ -53,7 +52,6 @@ bool hki_clock_add(hki_queue *queue, const hki_flight *flight)
         look_ns = hki_clock_ns() + left_ns;
     }
     atomic_store(&flights->put, put + 1);
-    hki_queue_set_add(&clock->flying, queue->number);
     atomic_fetch_add(&clock->added, 1);
     if (left_ns <= 0)
         return true;
@@ -114,20 +112,6 @@ static void complete(hki_executor *executor, hki_queue *queue, hki_flight *ended
         hki_queue_wake(queue);
 }
 
-/* The queue has nothing in flight, and so is no longer among those that may have. */
-static bool has_landed(hki_queue *queue)
-{
-    hki_flights *flights = queue->flights;
-    hki_queue_set *flying = &queue->runtime->accelerators->clock->flying;
-    if (atomic_load(&flights->put) != flights->taken)
-        return false;
-    hki_queue_set_remove(flying, queue->number);
-    if (atomic_load(&flights->put) == flights->taken)
-        return true;
-    hki_queue_set_add(flying, queue->number);
-    return false;
-}
-
 /* Completes the first task of each queue that has ended. False: none had; *next_ns: when to look again. */
 static bool complete_first(hki_executor *executor, hki_runtime *runtime, bool hurry,
                            int64_t *next_ns)
@@ -135,10 +119,10 @@ static bool complete_first(hki_executor *executor, hki_runtime *runtime, bool hu
     const int64_t now = hki_clock_ns();
     bool any = false;
     *next_ns = INT64_MAX;
-    for (int i = -1; (i = hki_queue_set_next(&runtime->accelerators->clock->flying, i + 1)) >= 0;) {
+    for (int i = 0; i < runtime->queue_count; i++) {
         hki_queue *queue = runtime->queues[i];
-        hki_flights *flights = queue->flights;
-        if (has_landed(queue))
+        hki_flights *flights = queue->flights; /* NULL: of a CPU device */
+        if (!flights || atomic_load(&flights->put) == flights->taken)
             continue;
         hki_flight *first = &flights->ring[flights->taken % HKI_MAX_AHEAD];
         int64_t wait_ns = flights->look_ns - now;
@@ -171,6 +155,10 @@ static bool complete_ended(hki_executor *executor, hki_runtime *runtime, bool hu
     while (complete_first(executor, runtime, hurry, next_ns))
         *any = true;
     atomic_store(&clock->completing, false);
+    if (*any) {
+        hki_slot_give_back(&executor->returns);
+        hki_progress(runtime);
+    }
     return true;
 }
 
@@ -178,8 +166,8 @@ void hki_clock_help(hki_executor *executor, hki_runtime *runtime)
 {
     hki_clock *clock = runtime->accelerators->clock;
     uint32_t seen;
-    bool any = false;
     do {
+        bool any = false;
         int64_t next_ns;
         seen = atomic_load(&clock->added);
         if (!complete_ended(executor, runtime, false, &next_ns, &any))
@@ -187,10 +175,6 @@ void hki_clock_help(hki_executor *executor, hki_runtime *runtime)
         if (next_ns < atomic_load(&clock->sleeps_until_ns))
             hki_futex_bump(&clock->wake_word, 1);
     } while (atomic_load(&clock->added) != seen);
-    if (any) {
-        hki_slot_give_back(&executor->returns);
-        hki_progress(runtime);
-    }
 }
 
 /* ---- the thread --------------------------------------------------------------------------------------------- */
@@ -223,10 +207,9 @@ static void *clock_main(void *argument)
 {
     hki_runtime *runtime = argument;
     hki_clock *clock = runtime->accelerators->clock;
-    hki_executor executor;
+    hki_executor executor = {0};
     uint32_t last_added = 0;
     int64_t awake_ns = 0;
-    hki_executor_init(&executor, NULL, false);
     fesetenv(FE_DFL_ENV);
     prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
     for (;;) {
@@ -238,10 +221,6 @@ static void *clock_main(void *argument)
         int64_t next_ns;
         if (!complete_ended(&executor, runtime, hurry, &next_ns, &any))
             next_ns = hki_clock_ns() + ORDER_NS;
-        if (any) {
-            hki_slot_give_back(&executor.returns);
-            hki_progress(runtime);
-        }
         if (stopping && in_flight(runtime) == 0)
             return NULL;
         if (any || seen_added != last_added)

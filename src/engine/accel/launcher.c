@@ -16,7 +16,6 @@ enum {
 
 typedef struct launcher {
     pthread_t thread;
-    bool running;
     hki_launchers *of;
     int index;
     int next;          /* where it goes on looking */
@@ -26,9 +25,9 @@ typedef struct launcher {
 
 struct hki_launchers {
     hki_runtime *runtime;
-    hki_queue_set ready; /* queues that may have something to launch */
+    _Atomic(int) told_count; /* of queues that may have something to launch */
     hki_park park;
-    int count;
+    int count; /* of threads that run */
     launcher threads[];
 };
 
@@ -65,13 +64,16 @@ static bool core_acquire(launcher *self, hki_queue **lender)
 static void notify(hki_queue *queue)
 {
     hki_launchers *self = queue->launchers;
-    if (hki_queue_set_add(&self->ready, queue->number) && !hki_park_is_attended(&self->park))
+    if (atomic_load(&queue->is_told) || atomic_exchange(&queue->is_told, true))
+        return;
+    atomic_fetch_add(&self->told_count, 1);
+    if (!hki_park_is_attended(&self->park))
         hki_park_wake(&self->park);
 }
 
 static bool is_any_ready(hki_launchers *self)
 {
-    return hki_queue_set_next(&self->ready, 0) >= 0;
+    return atomic_load(&self->told_count) > 0;
 }
 
 /* After this somebody looks whether there is something to launch: it may have been told to who launches at the moment. */
@@ -83,16 +85,16 @@ static void queue_leave(hki_queue *queue)
 }
 
 /* A queue with something to launch, which nobody else launches from until it is left; NULL: there is none. Each queue has its
- * turn. What is pushed from when it is taken out of the set on puts it there again. */
+ * turn. It is told of again where something is pushed from now on. */
 static hki_queue *queue_take(launcher *self)
 {
-    hki_launchers *all = self->of;
-    int number;
-    while ((number = hki_queue_set_next(&all->ready, self->next)) >= 0 ||
-           (number = hki_queue_set_next(&all->ready, 0)) >= 0) {
-        hki_queue *queue = all->runtime->queues[number];
-        self->next = (number + 1) % all->runtime->queue_count;
-        hki_queue_set_remove(&all->ready, number);
+    const hki_runtime *runtime = self->of->runtime;
+    while (is_any_ready(self->of)) {
+        hki_queue *queue = runtime->queues[self->next];
+        self->next = (self->next + 1) % runtime->queue_count;
+        if (!atomic_load(&queue->is_told) || !atomic_exchange(&queue->is_told, false))
+            continue;
+        atomic_fetch_sub(&self->of->told_count, 1);
         if (atomic_exchange(&queue->launching, true))
             continue; /* who is at it looks again */
         if (hki_accelerator_may_launch(queue))
@@ -127,7 +129,7 @@ static bool wait_for_queue(hki_launchers *self)
 static bool launch(launcher *self, hki_executor *executor, hki_queue *queue)
 {
     hki_launchers *all = self->of;
-    hki_task *task = hki_accelerator_take(queue);
+    hki_task *task = hki_queue_pop(queue, NULL, INT64_MAX).task;
     if (!task)
         return false;
     const bool is_long = queue->launch_ticks > HKI_LONG_TASK_TICKS ||
@@ -158,9 +160,8 @@ static void *launcher_main(void *argument)
     launcher *self = argument;
     hki_launchers *all = self->of;
     hki_runtime *runtime = all->runtime;
-    hki_executor executor;
+    hki_executor executor = {0};
     hki_queue *lender;
-    hki_executor_init(&executor, NULL, false);
     hki_tracing_name_launcher(self->index);
     hki_accelerator_pin(runtime);
     hki_park_attend(&all->park);
@@ -187,7 +188,7 @@ static bool is_ours(const hki_queue *queue)
     return queue->is_accelerator && queue->worker_count == 0;
 }
 
-bool hki_launchers_create(hki_runtime *runtime)
+bool hki_launchers_start(hki_runtime *runtime)
 {
     const int cores = runtime->scheduler->launch_cores.count
                           ? runtime->scheduler->launch_cores.count
@@ -203,25 +204,18 @@ bool hki_launchers_create(hki_runtime *runtime)
     if (!self)
         return false;
     self->runtime = runtime;
-    self->count = count;
     self->park.threads = (uint32_t)count;
-    for (int i = 0; i < count; i++)
-        self->threads[i] = (launcher){.of = self, .index = i};
     for (int i = 0; i < runtime->queue_count; i++)
         if (is_ours(runtime->queues[i])) {
             runtime->queues[i]->launchers = self;
             runtime->queues[i]->notify = notify;
         }
-    return true;
-}
-
-bool hki_launchers_start(hki_runtime *runtime)
-{
-    hki_launchers *self = runtime->accelerators->launchers;
     bool started = true;
-    for (int i = 0; self && i < self->count && started; i++) {
+    for (int i = 0; i < count && started; i++) {
         launcher *it = &self->threads[i];
-        started = it->running = !pthread_create(&it->thread, NULL, launcher_main, it);
+        *it = (launcher){.of = self, .index = i};
+        started = !pthread_create(&it->thread, NULL, launcher_main, it);
+        self->count += started;
     }
     return started;
 }
@@ -232,9 +226,6 @@ void hki_launchers_stop(hki_runtime *runtime)
     if (!self)
         return;
     hki_futex_bump(&self->park.wake_word, INT32_MAX);
-    for (int i = 0; i < self->count; i++) {
-        if (self->threads[i].running)
-            pthread_join(self->threads[i].thread, NULL);
-        self->threads[i].running = false;
-    }
+    for (; self->count > 0; self->count--)
+        pthread_join(self->threads[self->count - 1].thread, NULL);
 }

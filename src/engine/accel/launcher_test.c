@@ -2,6 +2,7 @@
  * holds up nobody where there is another core; nothing that is issued from many threads is forgotten. */
 #include "engine/engine.h"
 #include "tests/check.h"
+#include "tests/wait_range.h"
 
 #include <dirent.h>
 #include <hocket/runtime.h>
@@ -148,7 +149,7 @@ static void test_busy_cores(void)
         submit_to(hk_device_default().handle, 0, -1, 1000000, take_a_millisecond, &count);
     const int before = atomic_load(&count);
     submit(1, -1, 1, add_one, &other);
-    const hk_status *status = hki_wait_range(&vars[1], 0, 1, NULL, NULL);
+    const hk_status *status = wait_range(&vars[1], 0, 1, NULL, NULL);
     CHECK(hk_ok(status));
     hk_status_release(status);
     CHECK(atomic_load(&other) == 1 && atomic_load(&count) - before < tasks / 2);
@@ -168,7 +169,7 @@ static void *issue(void *argument)
         int write = (first + i) % SIMS, read = (first + i + SIMS - 1) % SIMS;
         submit(write, i ? read : -1, write, add_one, &issued_work);
         if (i % 100 == 99) { /* now and then all of them fall asleep */
-            const hk_status *status = hki_wait_range(&vars[write], 0, 1, NULL, NULL);
+            const hk_status *status = wait_range(&vars[write], 0, 1, NULL, NULL);
             good = good && hk_ok(status);
             hk_status_release(status);
         }

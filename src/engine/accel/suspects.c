@@ -32,11 +32,6 @@ struct hki_suspects {
     suspect list[MOST]; /* disjoint ranges */
 };
 
-static hki_suspects *suspects_of(const hki_queue *queue)
-{
-    return queue->runtime->accelerators->suspects[queue->number];
-}
-
 static bool overlaps(const suspect *it, const hki_access *access)
 {
     return it->var == access->var && it->begin < access->end && access->begin < it->end;
@@ -82,7 +77,7 @@ static uint64_t find(const hki_suspects *self, const hki_task *task)
 
 uint64_t hki_suspects_find(const hki_queue *queue, const hki_task *task)
 {
-    hki_suspects *self = suspects_of(queue);
+    hki_suspects *self = queue->suspects;
     if (!self || !self->count)
         return 0;
     hki_lock_acquire(&self->lock);
@@ -168,7 +163,7 @@ static void begin(hki_suspects *self, uint64_t flags)
 
 bool hki_suspects_note(const hki_queue *queue, const hki_task *task, const hki_ticket *ticket)
 {
-    noting self = {suspects_of(queue), ticket->position, true};
+    noting self = {queue->suspects, ticket->position, true};
     const hki_task_spec *spec = &task->spec;
     if (!self.suspects || !(self.suspects->count || ticket->suspects || ticket->flags))
         return true;
@@ -185,7 +180,7 @@ bool hki_suspects_note(const hki_queue *queue, const hki_task *task, const hki_t
 
 void hki_suspects_hold(const hki_queue *queue, uint64_t flags)
 {
-    hki_suspects *self = suspects_of(queue);
+    hki_suspects *self = queue->suspects;
     if (!flags)
         return;
     hki_lock_acquire(&self->lock);
@@ -195,7 +190,7 @@ void hki_suspects_hold(const hki_queue *queue, uint64_t flags)
 
 void hki_suspects_settle(const hki_queue *queue, const hki_ticket *ticket, bool is_good)
 {
-    hki_suspects *self = suspects_of(queue);
+    hki_suspects *self = queue->suspects;
     if (self && ticket->position)
         atomic_store_explicit(&self->completed, ticket->position, memory_order_release);
     if (!(ticket->flags | ticket->suspects))
@@ -215,17 +210,11 @@ bool hki_suspects_create(hki_runtime *runtime)
 {
     bool made = true;
     for (int i = 0; i < runtime->queue_count; i++) {
-        const hki_queue *queue = runtime->queues[i];
+        hki_queue *queue = runtime->queues[i];
         if (!queue->is_accelerator || queue->kind != HKI_QUEUE_COMPUTE)
             continue;
-        hki_suspects *fresh = runtime->accelerators->suspects[i] = calloc(1, sizeof *fresh);
-        made = made && fresh;
+        queue->suspects = calloc(1, sizeof *queue->suspects);
+        made = made && queue->suspects;
     }
     return made;
-}
-
-void hki_suspects_destroy(hki_runtime *runtime)
-{
-    for (int i = 0; i < runtime->queue_count; i++)
-        free(runtime->accelerators->suspects[i]);
 }

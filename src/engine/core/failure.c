@@ -134,27 +134,17 @@ void hki_var_fail_at_once(hki_var *var, uint64_t begin, uint64_t end)
     hki_runtime_note_failure(var->runtime, hki_status_no_memory());
 }
 
-static void end_failures(hki_var *var, uint64_t begin, uint64_t end, bool select)
+void hki_var_end_failures(hki_var *var, uint64_t begin, uint64_t end, bool only_intact)
 {
     if (!any_failures(var))
         return;
     hki_lock *lock = &var->runtime->failures_lock;
     hki_lock_acquire(lock);
     hki_failure *list = atomic_load_explicit(&var->failures, memory_order_relaxed);
-    hki_failure *old = cut(&list, begin, end, select);
+    hki_failure *old = cut(&list, begin, end, only_intact);
     set_list(var, list);
     hki_lock_release(lock);
     drop(old);
-}
-
-void hki_var_heal(hki_var *var, uint64_t begin, uint64_t end)
-{
-    end_failures(var, begin, end, false);
-}
-
-void hki_var_recover(hki_var *var, uint64_t begin, uint64_t end)
-{
-    end_failures(var, begin, end, true);
 }
 
 void hki_var_failures_deinit(hki_var *var)

@@ -117,7 +117,7 @@ static void recycle(hki_task *task, hki_gate *gate)
     task->reserve_count++;
 }
 
-/* Two at most, since one at most is added at a time; the next one is fetched for the next time. */
+/* Two at most, since one at most is added at a time. */
 static void recycle_retired(hki_task *task, hki_var *var)
 {
     for (int i = 0; i < 2 && var->retired && hki_gate_is_open(var->retired); i++) {
@@ -125,9 +125,7 @@ static void recycle_retired(hki_task *task, hki_var *var)
         var->retired = gate->next;
         recycle(task, gate);
     }
-    if (var->retired)
-        __builtin_prefetch(var->retired);
-    else
+    if (!var->retired)
         var->retired_last = NULL;
 }
 
@@ -210,12 +208,6 @@ static bool register_access(hki_task *task, const hki_access *access)
     return true;
 }
 
-bool hki_var_is_free_locked(hki_var *var, uint64_t begin, uint64_t end, bool writes)
-{
-    return !hki_var_is_scored_locked(var, writes) &&
-           hki_gates_are_open_locked(var, begin, end, writes);
-}
-
 bool hki_gates_are_open_locked(hki_var *var, uint64_t begin, uint64_t end, bool writes)
 {
     for (hki_gate **link = &var->gates, *gate; (gate = *link);) {
@@ -286,8 +278,6 @@ hki_registration hki_task_register(hki_task *task)
         atomic_store_explicit(&task->pending, HKI_ISSUING, memory_order_relaxed);
     }
     if (count > 1) {
-        for (int i = 0; i < count; i++) /* they come from another core: all at once */
-            hki_prefetch_write(accesses[i].var->gates);
         count = merge_accesses(accesses, count, merged);
         accesses = merged;
     }
@@ -314,9 +304,8 @@ hki_registration hki_task_register(hki_task *task)
     return HKI_REGISTERED_WAITS;
 }
 
-hki_task *hki_task_open_gates(hki_task *task)
+hki_task *hki_task_open_gates(hki_task *task, hki_task *ready)
 {
-    hki_task *ready = NULL;
     const bool accelerated = task->runtime->accelerated;
     hki_gate **gates = hki_task_registered(task);
     for (int i = 0; i < task->registered_count; i++) {
@@ -333,7 +322,6 @@ hki_task *hki_task_open_gates(hki_task *task)
         while (node) {
             hki_wait_node *next = node->next;
             hki_task *waiter = node->task;
-            hki_prefetch_write(&waiter->payload);
             int index = accelerated ? hki_wait_node_index(node) : 0;
             node_free(node);
             /* After this the waiter may run, finish and be recycled. */

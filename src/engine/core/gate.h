@@ -57,34 +57,23 @@ typedef enum hki_registration {
 hki_registration hki_task_register(hki_task *task);
 /* Tasks without gates have the variable in use, as sched/scoreboard.c notes there. Expects that the thread keeps order. */
 bool hki_var_is_scored_locked(hki_var *var, bool writes);
-/* No unfinished access of the range is in the way of one that comes now. Gates that nobody is counted in any more go.
- * Expects that the thread keeps order. */
-bool hki_var_is_free_locked(hki_var *var, uint64_t begin, uint64_t end, bool writes);
 /* Writes of the range that were issued up to this sequence number are registered and unfinished. The same. */
 bool hki_gates_hold_locked(const hki_var *var, uint64_t begin, uint64_t end, uint64_t sequence);
-/* hki_var_is_free_locked as far as registered tasks go. */
+/* No unfinished access of the range by a registered task is in the way of one that comes now. Gates that nobody is counted in
+ * any more go. The same. */
 bool hki_gates_are_open_locked(hki_var *var, uint64_t begin, uint64_t end, bool writes);
 
-/* True: nobody uses it for sure. Expects that the thread keeps order. */
-static inline bool hki_var_is_untouched(const hki_var *var)
+/* The same of any task. */
+static inline bool hki_access_is_free_locked(const hki_access *access)
 {
-    return !((uintptr_t)var->gates | var->scored_read | var->scored_write);
+    hki_var *var = access->var;
+    return HKI_USUALLY(!((uintptr_t)var->gates | var->scored_read | var->scored_write)) ||
+           (!hki_var_is_scored_locked(var, access->mode & HKI_WRITE) &&
+            hki_gates_are_open_locked(var, access->begin, access->end, access->mode & HKI_WRITE));
 }
 
-/* Nobody is going to write to the variable: what was issued to do so has finished. Expects that the thread keeps order. */
-static inline bool hki_var_is_settled_locked(hki_var *var)
-{
-    return hki_var_is_untouched(var) || hki_var_is_free_locked(var, 0, UINT64_MAX, false);
-}
-
-/* The same, and nobody is reading it either. */
-static inline bool hki_var_is_idle_locked(hki_var *var)
-{
-    return hki_var_is_untouched(var) || hki_var_is_free_locked(var, 0, UINT64_MAX, true);
-}
-
-/* Leaves all gates; ready successors are linked through queue_next. */
-hki_task *hki_task_open_gates(hki_task *task);
+/* Leaves all gates; puts successors that are ready before `ready`, linked through queue_next. */
+hki_task *hki_task_open_gates(hki_task *task, hki_task *ready);
 /* Of a task's own places in lists: which one; -1: one beyond those. */
 int hki_wait_node_index(const hki_wait_node *node);
 /* True for the last one. Where only one is left, nobody else changes the count: then that is told without writing. */

@@ -25,7 +25,6 @@ struct hki_runtime {
     uint64_t number; /* no other of this process, not even a later one, has the same */
     _Atomic(bool) ended, stopping;
     bool serial, accelerated; /* accelerated: has devices whose tasks end by a clock of their own */
-    bool counts_waiters;      /* there are accelerators, or other processes */
     _Atomic(int) failed_vars; /* variables with failed ranges */
     _Atomic(hki_trace *) trace; /* NULL: nothing is recorded */
     /* In which workers order tasks, see hki_ring_acquire; NULL: the thread that issues them does. */
@@ -73,6 +72,9 @@ struct hki_runtime {
     hki_lock failures_lock;         /* root failures, and every variable's list */
     const hk_status *first_failure; /* earliest issued, counted */
     uint64_t failure_count;
+
+    hki_lock holds_lock; /* before the issue lock */
+    struct hki_range_hold *holds;
 
     hki_lock trace_lock;     /* for beginning and ending a recording */
     hki_trace *trace_memory; /* NULL until the first recording */

@@ -6,40 +6,25 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum {
     CHUNK_SLOTS = HKI_FREE_SLOTS,
     CHUNK_GATES = 128,
-    FIRST_BLOCK_BYTES = 1 << 18,
-    BLOCK_BYTES = 2 << 20 /* a large page */
+    BLOCK_BYTES = 2 << 20 /* where the chunks come from; the system gives what is used of it */
 };
 
-/* Where the third block and later ones come in large pages: who runs far ahead goes through thousands of slots, which would be
- * on as many pages. A large page is resident as a whole, and the step of a network is hundreds of tasks. One cache line in
- * front of each block links them. False: no memory. */
-static bool add_block_locked(hki_runtime *runtime)
-{
-    const bool is_first = !runtime->blocks;
-    const bool is_second = !is_first && !*(void **)runtime->blocks;
-    const size_t bytes = is_first ? FIRST_BLOCK_BYTES : BLOCK_BYTES;
-    char *block = aligned_alloc(is_first ? HKI_CACHE_LINE : BLOCK_BYTES, bytes);
-    if (!block)
-        return false;
-    if (!is_first && !is_second)
-        madvise(block, bytes, MADV_HUGEPAGE);
-    *(void **)(void *)block = runtime->blocks;
-    runtime->blocks = block;
-    runtime->block_rest = block + HKI_CACHE_LINE;
-    runtime->block_end = block + bytes;
-    return true;
-}
-
-/* Zeroed memory for slots or gates; NULL: none left. */
+/* Zeroed memory for slots or gates; NULL: none left. One cache line in front of each block links them. */
 static void *chunk_get_locked(hki_runtime *runtime, size_t bytes)
 {
-    if ((size_t)(runtime->block_end - runtime->block_rest) < bytes && !add_block_locked(runtime))
-        return NULL;
+    if ((size_t)(runtime->block_end - runtime->block_rest) < bytes) {
+        char *block = aligned_alloc(HKI_CACHE_LINE, BLOCK_BYTES);
+        if (!block)
+            return NULL;
+        *(void **)(void *)block = runtime->blocks;
+        runtime->blocks = block;
+        runtime->block_rest = block + HKI_CACHE_LINE;
+        runtime->block_end = block + BLOCK_BYTES;
+    }
     char *chunk = runtime->block_rest;
     runtime->block_rest += bytes;
     return memset(chunk, 0, bytes);

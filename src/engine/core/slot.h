@@ -37,7 +37,6 @@ static inline void hki_slot_clean(hki_task *task)
 static inline bool hki_slot_put(hki_slot_returns *returns, hki_task *task)
 {
     hki_slot_clean(task);
-    atomic_store_explicit(&task->state, HKI_TASK_FREE, memory_order_relaxed);
     returns->slots[returns->count++] = task;
     return returns->count > HKI_RETURN_BATCH;
 }

@@ -8,11 +8,6 @@ bool hki_in_task(void)
     return hki_this_thread.task_depth > 0;
 }
 
-void hki_sequence_note(uint64_t sequence)
-{
-    hki_this_thread.last_sequence = sequence;
-}
-
 /* ---- running -------------------------------------------------------------------------------------------- */
 
 void hki_task_blame(const hki_blame *blame)
@@ -22,10 +17,9 @@ void hki_task_blame(const hki_blame *blame)
 
 bool hki_task_has_failed(hki_task *task)
 {
-    hki_lock_acquire(&task->failure_lock);
-    bool failed = task->failure || task->input_failure;
-    hki_lock_release(&task->failure_lock);
-    return failed;
+    const hk_status *failure = hki_task_failure(task);
+    hk_status_release(failure);
+    return failure;
 }
 
 const hk_status *hki_task_failure(hki_task *task)
@@ -92,12 +86,18 @@ void hki_task_fail_with(hki_task *task, const hk_status *status)
     hk_status_release(old);
 }
 
-void hki_task_failure_is_known(hki_task *task)
+static const hk_status *take_own_failure(hki_task *task)
 {
     hki_lock_acquire(&task->failure_lock);
     const hk_status *own = task->failure;
     task->failure = NULL;
     hki_lock_release(&task->failure_lock);
+    return own;
+}
+
+void hki_task_failure_is_known(hki_task *task)
+{
+    const hk_status *own = take_own_failure(task);
     if (own)
         hki_task_fail_with(task, own);
 }
@@ -110,11 +110,7 @@ static bool has_failed(const hki_task *task)
 void hki_task_fail_for_input(hki_task *task, const hk_status *status)
 {
     hki_task_fail_with(task, status);
-    hki_lock_acquire(&task->failure_lock);
-    const hk_status *own = task->failure;
-    task->failure = NULL;
-    hki_lock_release(&task->failure_lock);
-    hk_status_release(own);
+    hk_status_release(take_own_failure(task));
 }
 
 /* Nearly always nothing at all is failed; then even the variables need not be looked at. */
@@ -142,7 +138,6 @@ const hk_status *hki_task_input_failure(const hki_task *task)
 bool hki_task_start(hki_task *task)
 {
     const hki_task_spec *spec = &task->spec;
-    atomic_store_explicit(&task->state, HKI_TASK_STARTED, memory_order_relaxed);
     const hk_status *first = any_failed(task) ? hki_task_input_failure(task) : NULL;
     if (!first && hki_is_stopping(task->runtime))
         first = hk_status_retain(task->runtime->cancelled);
@@ -185,14 +180,9 @@ void hki_task_run_join(hki_task *task)
 static void settle_parts(hki_task *task)
 {
     const hk_status *failure = task->failure ? task->failure : task->input_failure;
-    task->spec.class->settle(task, task->payload, failure, task->is_spared, any_failed(task));
+    task->spec.class->settle(task->payload, failure, task->is_spared, any_failed(task));
     if (task->failure)
         hki_runtime_note_failure(task->runtime, task->failure);
-}
-
-void hki_task_note_failure(const hki_task *task, const hk_status *status)
-{
-    hki_runtime_note_failure(task->runtime, status);
 }
 
 void hki_task_settle_part(const hki_access *access, const hk_status *failure, bool is_intact)
@@ -200,7 +190,7 @@ void hki_task_settle_part(const hki_access *access, const hk_status *failure, bo
     if (failure)
         hki_var_fail(access->var, access->begin, access->end, failure, is_intact);
     else if (access->mode & HKI_HEAL)
-        hki_var_heal(access->var, access->begin, access->end);
+        hki_var_end_failures(access->var, access->begin, access->end, false);
 }
 
 void hki_task_settle(hki_task *task)
@@ -223,7 +213,7 @@ void hki_task_settle(hki_task *task)
             hki_var_fail(access->var, access->begin, access->end, failure,
                          is_intact && !(access->mode & HKI_FRESH));
         else if (!failure && access->mode & HKI_HEAL)
-            hki_var_heal(access->var, access->begin, access->end);
+            hki_var_end_failures(access->var, access->begin, access->end, false);
     }
     if (task->failure)
         hki_runtime_note_failure(task->runtime, task->failure);

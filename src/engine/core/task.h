@@ -6,13 +6,6 @@
 
 #include <stddef.h>
 
-typedef enum hki_task_state {
-    HKI_TASK_FREE,
-    HKI_TASK_WAITING, /* for other tasks */
-    HKI_TASK_READY,   /* in a queue, or about to be */
-    HKI_TASK_STARTED
-} hki_task_state;
-
 enum { HKI_SIGNALLED = 1, HKI_SLEEPING = 2, HKI_LEFT = 3 };
 
 /* In `pending` while a task is being issued: more than it could ever wait for, so that it cannot get ready before. */
@@ -48,7 +41,6 @@ struct hki_task {
 
     _Alignas(HKI_CACHE_LINE) void *payload;
     _Atomic(bool) unusual;   /* it has failed, waits, or has memory of its own */
-    _Atomic(uint8_t) state;  /* hki_task_state */
     uint8_t epoch;           /* of its queue's counters, or HKI_UNCOUNTED */
     bool is_wait;            /* runs in a waiting thread, which `signalled` tells */
     bool started;            /* the kernel began: a failure leaves torn bytes */
@@ -121,22 +113,6 @@ static inline void hki_task_prefetch(const hki_task *task)
     hki_prefetch_write(task->inline_payload);
 }
 
-/* The same for ending it, when what it touches is there. */
-static inline void hki_task_prefetch_gates(hki_task *task)
-{
-    hki_gate **gates = hki_task_registered(task);
-    for (int i = 0; i < task->registered_count; i++)
-        hki_prefetch_write(gates[i]);
-}
-
-/* The same for those who wait for it, while it runs. */
-static inline void hki_task_prefetch_waiters(hki_task *task)
-{
-    hki_gate **gates = hki_task_registered(task);
-    for (int i = 0; i < task->registered_count; i++)
-        hki_prefetch_write(atomic_load_explicit(&gates[i]->waiters, memory_order_relaxed));
-}
-
 /* ---- from begin to end (task.c) ------------------------------------------------------------------------------------- */
 
 /* Checks inputs and prepares. False: it failed, and is to be completed without running. */
@@ -151,8 +127,6 @@ void hki_task_finish(hki_task *task);
 const hk_status *hki_task_input_failure(const hki_task *task);
 /* Its inputs turned out failed, by this record (taken): whatever else happened to it does not count. */
 void hki_task_fail_for_input(hki_task *task, const hk_status *status);
-/* Makes it this thread's latest: see hki_last_sequence. */
-void hki_sequence_note(uint64_t sequence);
 
 /* ---- failures (failure.c) ------------------------------------------------------------------------------------------ */
 
@@ -160,9 +134,6 @@ void hki_sequence_note(uint64_t sequence);
 const hk_status *hki_var_failure(hki_var *var, uint64_t begin, uint64_t end);
 /* Fails the range; intact: the bytes are still the old ones. */
 void hki_var_fail(hki_var *var, uint64_t begin, uint64_t end, const hk_status *status, bool intact);
-void hki_var_heal(hki_var *var, uint64_t begin, uint64_t end);
 void hki_var_failures_deinit(hki_var *var);
-/* Notes a root failure. */
-void hki_runtime_note_failure(hki_runtime *runtime, const hk_status *status);
 
 #endif

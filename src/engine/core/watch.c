@@ -47,34 +47,23 @@ void hki_watch_begin(hki_watch *watch, hki_var *var, uint64_t begin, uint64_t en
     hki_biased_release(&runtime->issue_lock);
 }
 
-/* In the child of a fork nobody writes to the parent's variables, and its lock may be taken for ever. */
-static bool acquire(const hki_watch *watch)
+bool hki_watch_is_written(hki_watch *watch, bool ends)
 {
-    if (!watch->var || !hki_runtime_is_here(watch->var->runtime))
-        return false;
-    hki_biased_acquire(&watch->var->runtime->issue_lock);
-    return true;
-}
-
-bool hki_watch_is_written(hki_watch *watch)
-{
-    if (!acquire(watch))
-        return watch->is_written;
-    const bool is_written = watch->is_written;
-    hki_biased_release(&watch->var->runtime->issue_lock);
-    return is_written;
-}
-
-bool hki_watch_end(hki_watch *watch)
-{
-    if (acquire(watch)) {
-        *watch->link = watch->next;
-        if (watch->next)
+    hki_runtime *runtime = watch->var ? watch->var->runtime : NULL;
+    bool is_written = watch->is_written;
+    /* In the child of a fork nobody writes to the parent's variables, and its lock may be taken for ever. */
+    if (runtime && hki_runtime_is_here(runtime)) {
+        hki_biased_acquire(&runtime->issue_lock);
+        is_written = watch->is_written;
+        if (ends)
+            *watch->link = watch->next;
+        if (ends && watch->next)
             watch->next->link = watch->link;
-        hki_biased_release(&watch->var->runtime->issue_lock);
+        hki_biased_release(&runtime->issue_lock);
     }
-    watch->var = NULL;
-    return watch->is_written;
+    if (ends)
+        watch->var = NULL;
+    return is_written;
 }
 
 static void note_write(const hki_access *access, const hki_task_spec *spec)

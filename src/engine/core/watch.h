@@ -20,10 +20,8 @@ typedef struct hki_watch {
  * Takes the issue lock. */
 void hki_watch_begin(hki_watch *watch, hki_var *var, uint64_t begin, uint64_t end,
                      uint64_t sequence);
-/* True: the range has been written to. Takes the issue lock. */
-bool hki_watch_is_written(hki_watch *watch);
-/* The same, the last time. Idempotent. */
-bool hki_watch_end(hki_watch *watch);
+/* True: the range has been written to. ends: it is asked the last time; idempotent. Takes the issue lock. */
+bool hki_watch_is_written(hki_watch *watch, bool ends);
 
 /* Writes are counted from now on; see hki_var.version. Takes the issue lock. */
 void hki_writes_count(hki_runtime *runtime);

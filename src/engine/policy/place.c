@@ -6,7 +6,15 @@
 
 #include <stdlib.h>
 
-_Thread_local hki_issuer hki_this_issuer;
+/* What a thread's tasks of late were like. */
+typedef struct history {
+    const hki_var *latest_var; /* that the latest task writes which might not have run here */
+    uint64_t waited_count;     /* hki_thread.submitted_count when it waited last */
+    uint32_t lone_waits;       /* in a row, each after one task and for what it writes */
+    int chain_length; /* tasks in a row that needed the one before; HKI_CHAIN_LENGTH at most */
+} history;
+
+static _Thread_local history this_thread;
 
 hki_placement *hki_placement_create(int64_t inline_ns)
 {
@@ -23,7 +31,7 @@ hki_placement *hki_placement_create(int64_t inline_ns)
 
 void hki_place_note_wait(const hki_var *var)
 {
-    hki_issuer *self = &hki_this_issuer;
+    history *self = &this_thread;
     const uint64_t submitted = hki_this_thread.submitted_count;
     const uint64_t tasks = submitted - self->waited_count;
     self->waited_count = submitted;
@@ -34,7 +42,7 @@ void hki_place_note_wait(const hki_var *var)
 }
 
 /* Notes what the thread is submitting. */
-static void note_task(hki_issuer *self, const hki_task_spec *spec)
+static void note_task(history *self, const hki_task_spec *spec)
 {
     const hki_var *written = NULL;
     bool needs_latest = false;
@@ -54,7 +62,7 @@ static void note_task(hki_issuer *self, const hki_task_spec *spec)
 /* It has waited for the one task that it had submitted time after time, and is going to wait for this one, too: then it had
  * better run it itself, in a cache that has seen the others. Only what takes no longer than waking a worker does, or, where
  * a worker has no core beside the thread, ten times as long; a program that does not wait any more is held up by one such task. */
-static bool waits_for_each(const hki_issuer *self, const hki_task *task)
+static bool waits_for_each(const history *self, const hki_task *task)
 {
     const bool is_alone = task->runtime->scheduler->core_count == 1;
     return self->lone_waits >= HKI_SYNC_WAITS && (is_alone || task->spec.piece_count == 1) &&
@@ -80,7 +88,7 @@ hki_place hki_place_slow(const hki_task *task, bool is_usual_environment)
 {
     hki_runtime *runtime = task->runtime;
     const hki_placement *self = runtime->placement;
-    hki_issuer *issuer = &hki_this_issuer;
+    history *issuer = &this_thread;
     const hki_task_spec *spec = &task->spec;
     hki_queue *queue = hki_task_queue(task);
     if (queue->is_accelerator || spec->collective)

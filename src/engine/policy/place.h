@@ -30,16 +30,6 @@ struct hki_placement {
     int64_t inline_ns, inline_short_ns;
 };
 
-/* What a thread's tasks of late were like. */
-typedef struct hki_issuer {
-    const hki_var *latest_var; /* that the latest task writes which might not have run here */
-    uint64_t waited_count;     /* hki_thread.submitted_count when it waited last */
-    uint32_t lone_waits;       /* in a row, each after one task and for what it writes */
-    int chain_length; /* tasks in a row that needed the one before; HKI_CHAIN_LENGTH at most */
-} hki_issuer;
-
-extern _Thread_local hki_issuer hki_this_issuer;
-
 /* inline_ns: what the program has said, 0: nothing. NULL: no memory. */
 hki_placement *hki_placement_create(int64_t inline_ns);
 

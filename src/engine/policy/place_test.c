@@ -2,6 +2,7 @@
 #include "device/cpu/cpu_topology.h"
 #include "engine/policy/place.h"
 #include "tests/check.h"
+#include "tests/wait_range.h"
 
 #include <hocket/runtime.h>
 #include <pthread.h>
@@ -108,7 +109,7 @@ static void test_threads(void)
             CHECK(!pthread_create(&threads[i], NULL, issue_some, NULL));
         for (int i = 0; i < THREADS; i++)
             pthread_join(threads[i], NULL);
-        const hk_status *status = hki_wait_range(&var, 0, 1, NULL, NULL);
+        const hk_status *status = wait_range(&var, 0, 1, NULL, NULL);
         CHECK(hk_ok(status));
         hk_status_release(status);
         CHECK_EQ_I64(hk_runtime_get_stats().issued_calls, THREADS * 1000);
@@ -145,7 +146,7 @@ static int issue_unwaited(int count)
 
 static bool wait_for(hki_var *target)
 {
-    const hk_status *status = hki_wait_range(target, 0, 1, NULL, NULL);
+    const hk_status *status = wait_range(target, 0, 1, NULL, NULL);
     const bool waited = hk_ok(status);
     hk_status_release(status);
     return waited;

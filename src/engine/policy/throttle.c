@@ -80,17 +80,17 @@ void hki_throttle_set_soft(hki_runtime *runtime, uint64_t calls)
     hki_throttle *self = runtime->throttle;
     const uint64_t most = self->run_ahead_calls, least = least_soft(runtime);
     if (runtime->accelerated) /* its tasks are ahead anyway */
-        calls = UINT64_MAX;
+        calls = most;
     else if (calls < least)
         calls = least;
-    atomic_store_explicit(&self->soft_calls, calls, memory_order_relaxed);
-    atomic_store_explicit(&self->clear_calls, calls < most ? calls : most, memory_order_relaxed);
+    atomic_store_explicit(&self->soft_calls, calls < most ? calls : most, memory_order_relaxed);
 }
 
 bool hki_throttle_is_far(hki_runtime *runtime)
 {
-    return known_unfinished(runtime) >=
-           atomic_load_explicit(&runtime->throttle->soft_calls, memory_order_relaxed);
+    const hki_throttle *self = runtime->throttle;
+    const uint64_t soft = atomic_load_explicit(&self->soft_calls, memory_order_relaxed);
+    return soft < self->run_ahead_calls && known_unfinished(runtime) >= soft;
 }
 
 /* What the latest calls are expected to take each; 0: there were none. */

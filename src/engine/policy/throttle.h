@@ -10,8 +10,7 @@
 struct hki_throttle {
     uint64_t run_ahead_calls, run_ahead_bytes;
     _Atomic(uint64_t) known_finished; /* that many at least */
-    _Atomic(uint64_t) soft_calls;     /* the soft bound */
-    _Atomic(uint64_t) clear_calls;    /* so many may be unfinished: below both bounds */
+    _Atomic(uint64_t) soft_calls;     /* the soft bound; the window's, where there is none */
     /* issued_tasks and issued_ns when the soft bound was looked at last; issue lock. */
     uint64_t looked_tasks;
     int64_t looked_ns;
@@ -32,7 +31,7 @@ static inline bool hki_throttle_is_clear(const hki_runtime *runtime, uint64_t ou
         atomic_load_explicit(&((hki_runtime *)runtime)->issued_tasks, memory_order_relaxed);
     const int64_t held =
         atomic_load_explicit(&((hki_runtime *)runtime)->held_bytes, memory_order_relaxed);
-    return issued - known < atomic_load_explicit(&self->clear_calls, memory_order_relaxed) &&
+    return issued - known < atomic_load_explicit(&self->soft_calls, memory_order_relaxed) &&
            (held <= 0 || (uint64_t)held + output_bytes <= self->run_ahead_bytes);
 }
 

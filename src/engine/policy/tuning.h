@@ -41,7 +41,7 @@ enum {
      * take 1.5 times as long. */
     HKI_INSTANT_NS = 80,
     HKI_INSTANTS = 64,   /* so many of those at a time, guard */
-    HKI_BATCH_NS = 5000, /* tasks that are taken at once, guard */
+    HKI_BATCH_NS = 5000, /* a batch of the scoreboard, guard */
     HKI_REGISTRATIONS =
         16, /* tasks that a worker registers while others wait for the ring, guard */
     HKI_MOST_DISTANCE =

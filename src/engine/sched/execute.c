@@ -1,6 +1,5 @@
 /* Running what was claimed, and completing it. */
 #include "engine/core/stage.h"
-#include "engine/sched/outside.h"
 #include "engine/sched/queue.h"
 #include "engine/sched/ring.h"
 #include "engine/sched/steal.h"
@@ -10,21 +9,14 @@
 
 /* ---- completing ------------------------------------------------------------------------------------------------------ */
 
-/* A wait that nobody waits for any more. Returns what it held back, and then what else was ready. */
-static hki_task *end_left_wait(hki_executor *executor, hki_task *wait, hki_task *ready)
+hki_task *hki_task_end_wait(hki_executor *executor, hki_task *wait, hki_task *ready)
 {
     if (wait->runtime->accelerated)
         wait->end_ns = hki_clock_ns();
-    hki_task *freed = hki_task_open_gates(wait);
+    ready = hki_task_open_gates(wait, ready);
     hki_task_finish(wait);
     hki_executor_put(executor, wait);
-    if (!freed)
-        return ready;
-    hki_task *last = freed;
-    while (last->queue_next)
-        last = last->queue_next;
-    last->queue_next = ready;
-    return freed;
+    return ready;
 }
 
 hki_task *hki_task_dispatch(hki_executor *executor, hki_task *ready)
@@ -39,11 +31,10 @@ hki_task *hki_task_dispatch(hki_executor *executor, hki_task *ready)
             if (before == HKI_SLEEPING)
                 hki_futex_wake(&task->signalled, 1);
             else if (before == HKI_LEFT)
-                ready = end_left_wait(executor, task, ready);
+                ready = hki_task_end_wait(executor, task, ready); /* nobody waits any more */
             continue;
         }
-        atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);
-        if (executor->chain && !kept && hki_task_home(task) == executor->queue)
+        if (executor->queue && !kept && hki_task_home(task) == executor->queue)
             kept = task;
         else
             hki_queue_push(task);
@@ -62,7 +53,7 @@ hki_task *hki_task_complete(hki_executor *executor, hki_task *task)
     hki_task_settle(task);
     hki_task *next = NULL;
     if (!runtime->serial)
-        next = hki_task_dispatch(executor, hki_task_open_gates(task));
+        next = hki_task_dispatch(executor, hki_task_open_gates(task, NULL));
     hki_task_finish(task);
     if (runtime->accelerated)
         hki_stage_end(task);
@@ -113,7 +104,6 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
     /* On one core pieces would only be handed from hand to hand. */
     const bool is_divided = task->spec.piece_count > 1 && task->runtime->scheduler->core_count > 1;
     const bool is_whole = claim.piece < 0;
-    hki_task_prefetch_gates(task);
     if (is_whole && (!hki_task_start(task) || task->runtime->serial)) {
         if (task->started)
             run_serially(task, &point);
@@ -126,7 +116,6 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
     }
     if (is_whole && is_divided)
         publish_pieces(task);
-    hki_task_prefetch_waiters(task);
     if (is_divided) {
         const int64_t piece = is_whole ? 0 : claim.piece;
         hki_steal_offer(task);
@@ -142,32 +131,19 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
     return hki_task_complete(executor, task);
 }
 
-void hki_claims_give_back(const hki_claim *claims, int count)
+void hki_execute_foreign(hki_claim claim)
 {
-    for (int i = count - 1; i >= 0; i--)
-        hki_queue_push_first(claims[i].task);
-}
-
-void hki_execute_foreign(hki_queue *queue, const hki_claim *claims, int count)
-{
-    hki_executor executor;
-    hki_executor_init(&executor, NULL, false);
+    hki_runtime *runtime = claim.task->runtime;
+    hki_executor executor = {0};
     fenv_t saved;
     bool keep = hki_environment_is_default();
     if (!keep) {
         fegetenv(&saved);
         fesetenv(FE_DFL_ENV);
     }
-    for (int i = 0; i < count; i++) {
-        uint64_t begin = i + 1 < count ? hki_ticks() : 0;
-        hki_execute(&executor, claims[i]);
-        if (i + 1 < count && hki_ticks() - begin > HKI_LONG_TASK_TICKS) {
-            hki_claims_give_back(&claims[i + 1], count - i - 1);
-            break;
-        }
-    }
+    hki_execute(&executor, claim);
     hki_slot_give_back(&executor.returns);
-    hki_progress(queue->runtime);
+    hki_progress(runtime);
     if (!keep)
         fesetenv(&saved);
 }
@@ -178,8 +154,8 @@ void hki_cancel_all(hki_runtime *runtime)
     do {
         found = false;
         for (int i = 0; i < runtime->queue_count; i++)
-            for (hki_claim claim; hki_queue_pop(runtime->queues[i], NULL, INT64_MAX, &claim, 1);
+            for (hki_claim claim; (claim = hki_queue_pop(runtime->queues[i], NULL, INT64_MAX)).task;
                  found = true)
-                hki_execute_foreign(runtime->queues[i], &claim, 1);
+                hki_execute_foreign(claim);
     } while (found || !hki_ring_is_empty(runtime->ring));
 }

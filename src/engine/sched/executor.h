@@ -9,11 +9,11 @@ typedef struct hki_claim {
     int64_t piece;  /* -1: the whole task, not started */
 } hki_claim;
 
+/* Zeroed: of a thread that runs what it is told to. */
 typedef struct hki_executor {
-    hki_queue *queue;             /* a worker's own; NULL in other threads */
-    int slot;                     /* whose counters and score, a worker's; -1: none */
-    hki_finished *finished_tasks; /* those */
-    bool chain;                   /* may keep one ready successor for itself */
+    hki_queue *queue; /* whose worker it is, which may keep one ready successor; else NULL */
+    hki_finished *finished_tasks; /* a worker's counters; NULL: those of all others */
+    int slot;                     /* of these, and of its score */
     bool only_short;              /* takes from the ring only what needs no gates */
     int instants;                 /* tasks run while others were held back */
     int batch_count;              /* short tasks to be run: see scoreboard.h */
@@ -23,44 +23,28 @@ typedef struct hki_executor {
     hki_slot_returns returns;
 } hki_executor;
 
-static inline void hki_executor_init(hki_executor *executor, hki_queue *queue, bool chain)
-{
-    executor->queue = queue;
-    executor->slot = -1;
-    executor->finished_tasks = NULL;
-    executor->chain = chain;
-    executor->only_short = false;
-    executor->instants = executor->batch_count = executor->returns.count = 0;
-    executor->batch_ns = 0;
-    executor->is_stalled = false;
-}
-
-/* Of a worker, or a thread that works on a worker's core: with counters and score of their own. */
-static inline void hki_executor_init_slot(hki_executor *executor, hki_runtime *runtime,
-                                          hki_queue *queue, int slot, bool chain)
-{
-    hki_executor_init(executor, queue, chain);
-    executor->slot = slot;
-    executor->finished_tasks = runtime->scheduler->counters[slot];
-}
-
 /* The task has ended: its slot is another's once hki_slot_give_back is called, before the executor goes or pauses; and it counts
- * as finished. */
+ * as finished. Threads that wait for all of its queue are woken, where they sleep, by hki_progress, when the executor runs out
+ * of tasks. */
 void hki_executor_put(hki_executor *executor, hki_task *task);
 
 /* ---- execute.c ------------------------------------------------------------------------------------------------------ */
 
-/* Runs what was claimed; returns a successor to run next when the executor chains. */
+/* Runs what was claimed; returns a successor to run next, in a worker. */
 hki_task *hki_execute(hki_executor *executor, hki_claim claim);
-/* Runs what was claimed from the queue in a thread that is no worker. */
-void hki_execute_foreign(hki_queue *queue, const hki_claim *claims, int count);
-/* Ends a task: failures, gates, finish, counters. Returns a ready successor for a chaining executor. */
+/* Runs what was claimed in a thread that is no worker. */
+void hki_execute_foreign(hki_claim claim);
+/* Ends a task: failures, gates, finish, counters. Returns a ready successor for a worker. */
 hki_task *hki_task_complete(hki_executor *executor, hki_task *task);
-/* Gives ready tasks, linked through queue_next, to the threads that wait for them or to their queues; a chaining executor
- * gets one of its own device back. */
+/* Ends the task of a wait: puts what it held back, and is ready, before `ready`. */
+hki_task *hki_task_end_wait(hki_executor *executor, hki_task *wait, hki_task *ready);
+/* Gives ready tasks, linked through queue_next, to the threads that wait for them or to their queues; a worker gets one of its
+ * own device back. */
 hki_task *hki_task_dispatch(hki_executor *executor, hki_task *ready);
-/* It was not as short as expected: lets others have what was taken along. */
-void hki_claims_give_back(const hki_claim *claims, int count);
+/* Hands a task over that is_outside. It may be gone on return. */
+void hki_outside_run(hki_task *task);
+/* The serial engine's: blocks until the task has been ended. It is then to be completed. */
+void hki_outside_await(hki_task *task);
 /* Once the runtime is ending: a thread that still issues a task, or makes one ready, finishes it, cancelled, in place. */
 void hki_cancel_all(hki_runtime *runtime);
 

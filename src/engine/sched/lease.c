@@ -37,11 +37,10 @@ static void begin(hki_lease *lease)
 static bool work(hki_executor *executor, bool (*is_enough)(const void *), const void *what)
 {
     hki_runtime *runtime = executor->queue->runtime;
-    hki_claim claim;
+    hki_claim none; /* it takes nothing that has gates */
     bool goes_on = true, has_begun = false, enough;
     while (!(enough = is_enough(what)) && goes_on) {
-        hki_task_batch none = {.claims = &claim, .limit = 1, .most_ns = INT64_MAX};
-        const int count = hki_ring_take(runtime->ring, executor->queue, executor, &none);
+        const int count = hki_ring_take(runtime->ring, executor->queue, executor, INT64_MAX, &none);
         if (executor->batch_count)
             hki_batch_run(executor);
         else
@@ -62,10 +61,11 @@ bool hki_lease_work(hki_runtime *runtime, bool (*is_enough)(const void *), const
     bool taken = false;
     if (!atomic_compare_exchange_strong(&lease->taken, &taken, true))
         return false;
-    hki_executor executor;
-    hki_executor_init_slot(&executor, runtime, runtime->queues[0], runtime->scheduler->core_count,
-                           false);
-    executor.only_short = true;
+    const int slot = runtime->scheduler->core_count; /* beyond those of workers */
+    hki_executor executor = {.queue = runtime->queues[0],
+                             .finished_tasks = runtime->scheduler->counters[slot],
+                             .slot = slot,
+                             .only_short = true};
     const bool enough = work(&executor, is_enough, what);
     hki_slot_give_back(&executor.returns);
     atomic_store(&lease->taken, false);

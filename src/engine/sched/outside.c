@@ -1,5 +1,4 @@
-#include "engine/sched/outside.h"
-
+/* Tasks that somebody outside the engine ends: the classes that are is_outside. */
 #include "engine/sched/tracing.h"
 
 void hki_outside_run(hki_task *task)
@@ -47,8 +46,7 @@ void hki_task_end(hki_task *task, const hki_outside_end *end)
         return;
     }
     note_run(task, end->begin_ticks);
-    hki_executor executor;
-    hki_executor_init(&executor, NULL, false);
+    hki_executor executor = {0};
     hki_task_complete(&executor, task);
     hki_slot_give_back(&executor.returns);
     hki_progress(runtime);
@@ -57,9 +55,4 @@ void hki_task_end(hki_task *task, const hki_outside_end *end)
 bool hki_runtime_is_awaited(const hki_runtime *runtime)
 {
     return atomic_load_explicit(&runtime->scheduler->waiters, memory_order_relaxed) > 0;
-}
-
-bool hki_runtime_is_stopping(const hki_runtime *runtime)
-{
-    return hki_is_stopping(runtime);
 }

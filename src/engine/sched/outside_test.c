@@ -1,8 +1,9 @@
 /* Tasks that somebody outside the engine ends: in any order, in any thread, failed or not; such as take part although an input
  * has failed; and runtimes that end meanwhile. */
 #include "tests/check.h"
+#include "tests/wait_range.h"
 
-#include "engine/engine.h"
+#include "engine/core/runtime.h"
 
 #include <hocket/runtime.h>
 
@@ -172,7 +173,7 @@ static void stop(void)
 
 static const hk_status *record_of(int var)
 {
-    return hki_wait_range(&vars[var], 0, 8, NULL, NULL);
+    return wait_range(&vars[var], 0, 8, NULL, NULL);
 }
 
 /* ---- tests --------------------------------------------------------------------------------------------------------- */
@@ -245,7 +246,7 @@ static void test_failures(hk_engine engine)
 
     /* Old bytes stand where nothing had begun. */
     for (int i = 5; i <= 6; i++) {
-        hki_var_recover(&vars[i], 0, 8);
+        hki_var_end_failures(&vars[i], 0, 8, true);
         status = record_of(i);
         CHECK(hk_ok(status) == (i == 5));
         hk_status_release(status);
@@ -260,7 +261,7 @@ static atomic_int stopping_count, stopped_count;
 
 static void let_go(hki_runtime *ending)
 {
-    CHECK(ending == runtime && hki_runtime_is_stopping(ending));
+    CHECK(ending == runtime && hki_is_stopping(ending));
     atomic_fetch_add(&stopping_count, 1);
     hold(false);
 }

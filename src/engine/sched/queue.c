@@ -1,6 +1,4 @@
-/* The ready tasks of one device, or of those that share a core. Whoever makes a task ready pushes it to an inbox without a
- * lock. Workers take a batch at a time, under a lock of their own, so that a line of memory is handed between cores once per
- * batch, not once per task. */
+/* The ready tasks of one device, or of those that share a core. */
 #include "engine/sched/ring.h"
 #include "engine/sched/scoreboard.h"
 #include "engine/sched/steal.h"
@@ -23,6 +21,8 @@ static void link_behind(hki_queue *queue, hki_task *previous, hki_task *task)
         queue->lists[index].last = task;
     hki_backlog_add(&queue->backlog_ns, hki_task_backlog_ns(task));
     hki_steal_count(task, 1);
+    /* Before whoever adds it looks for sleepers: a worker about to sleep sees it, or is seen. */
+    atomic_fetch_add(&queue->listed[index], 1);
 }
 
 /* What was issued first goes first, about. Then no more memory is taken than the program's order needs: what fetches the
@@ -70,13 +70,12 @@ static void unlink_task(hki_queue *queue, hki_task *task)
 
 bool hki_queue_is_ready(hki_queue *queue)
 {
-    return atomic_load(&queue->listed[1]) > 0 || atomic_load(&queue->inboxes[1].newest) ||
-           hki_queue_is_urgent(queue);
+    return atomic_load(&queue->listed[1]) > 0 || hki_queue_is_urgent(queue);
 }
 
 bool hki_queue_is_urgent(hki_queue *queue)
 {
-    return atomic_load(&queue->listed[0]) > 0 || atomic_load(&queue->inboxes[0].newest);
+    return atomic_load(&queue->listed[0]) > 0;
 }
 
 bool hki_workers_are_attentive(const hki_runtime *runtime)
@@ -120,36 +119,10 @@ void hki_queue_push(hki_task *task)
     hki_queue *queue = hki_task_home(task);
     if (task->spec.piece_count > 1 && !hki_in_task())
         hki_queue_note_issuer(queue);
-    _Atomic(hki_task *) *inbox = &queue->inboxes[task->spec.collective ? 0 : 1].newest;
-    hki_task *newest = atomic_load_explicit(inbox, memory_order_relaxed);
-    do
-        task->queue_next = newest;
-    while (!atomic_compare_exchange_weak(inbox, &newest, task));
+    hki_lock_acquire(&queue->lock);
+    link_in_order(queue, task);
+    hki_lock_release(&queue->lock);
     hki_queue_notify(queue);
-}
-
-/* Moves what has come in to the lists, in the order in which it came. */
-static void drain_locked(hki_queue *queue, int index)
-{
-    if (!atomic_load_explicit(&queue->inboxes[index].newest, memory_order_relaxed))
-        return;
-    /* Counted before it is taken out: a worker about to sleep must see one or the other. */
-    atomic_fetch_add(&queue->listed[index], 1);
-    hki_task *newest = atomic_exchange(&queue->inboxes[index].newest, NULL), *oldest = NULL;
-    uint32_t count = 0;
-    while (newest) {
-        hki_task *before = newest->queue_next;
-        newest->queue_next = oldest;
-        oldest = newest;
-        newest = before;
-        count++;
-    }
-    while (oldest) {
-        hki_task *after = oldest->queue_next;
-        link_in_order(queue, oldest);
-        oldest = after;
-    }
-    atomic_fetch_add(&queue->listed[index], count - 1);
 }
 
 void hki_queue_push_first(hki_task *task)
@@ -157,7 +130,6 @@ void hki_queue_push_first(hki_task *task)
     hki_queue *queue = hki_task_home(task);
     hki_lock_acquire(&queue->lock);
     link_behind(queue, NULL, task);
-    atomic_fetch_add(&queue->listed[task->spec.collective ? 0 : 1], 1);
     hki_lock_release(&queue->lock);
     hki_queue_notify(queue);
 }
@@ -176,14 +148,17 @@ static hki_claim claim_locked(hki_queue *queue, hki_task *task)
     return (hki_claim){task, piece};
 }
 
-static void take_listed_locked(hki_queue *queue, hki_task_batch *taken)
+static hki_claim take_listed(hki_queue *queue, int64_t most_ns)
 {
-    for (;;) {
-        hki_task *task = queue->lists[0].first ? queue->lists[0].first : queue->lists[1].first;
-        if (!task || !hki_task_batch_has_room(taken, task))
-            return;
-        hki_task_batch_add(taken, claim_locked(queue, task));
-    }
+    hki_claim claim = {NULL, -1};
+    if (!hki_queue_is_ready(queue))
+        return claim;
+    hki_lock_acquire(&queue->lock);
+    hki_task *task = queue->lists[0].first ? queue->lists[0].first : queue->lists[1].first;
+    if (task && hki_task_piece_ns(task) <= most_ns)
+        claim = claim_locked(queue, task);
+    hki_lock_release(&queue->lock);
+    return claim;
 }
 
 /* Moves on with what the executor has taken off the ring. True: it has taken something. */
@@ -200,28 +175,21 @@ static bool run_batch(hki_executor *executor, int from_ring, bool has_others)
     return from_ring > 0;
 }
 
-int hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns, hki_claim *claims,
-                  int count)
+hki_claim hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns)
 {
     hki_ring *ring = queue->runtime->ring;
-    hki_task_batch taken = {.claims = claims, .limit = count, .most_ns = most_ns};
+    hki_claim claim;
     bool again;
     do {
         int from_ring = 0;
-        if (hki_queue_is_ready(queue)) {
-            hki_lock_acquire(&queue->lock);
-            drain_locked(queue, 0);
-            drain_locked(queue, 1);
-            take_listed_locked(queue, &taken);
-            hki_lock_release(&queue->lock);
-        }
-        if (ring && taken.count == 0)
-            from_ring = hki_ring_take(ring, queue, executor, &taken);
+        claim = take_listed(queue, most_ns);
+        if (ring && !claim.task)
+            from_ring = hki_ring_take(ring, queue, executor, most_ns, &claim);
         hki_steal_call(queue);
-        again = executor ? run_batch(executor, from_ring, taken.count > 0) : from_ring > 0;
-    } while (taken.count == 0 && again && !hki_ring_is_empty(ring) &&
+        again = executor ? run_batch(executor, from_ring, claim.task) : from_ring > 0;
+    } while (!claim.task && again && !hki_ring_is_empty(ring) &&
              !(executor && hki_lease_is_due(queue)));
-    return taken.count;
+    return claim;
 }
 
 hki_claim hki_queue_take_piece(hki_queue *queue)

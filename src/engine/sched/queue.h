@@ -8,15 +8,15 @@
 
 typedef struct hki_worker {
     pthread_t thread;
-    bool running;
     int index; /* of the queue's workers */
-    int slot;  /* of the scheduler's counters; -1: an accelerator's, whose tasks others finish */
+    int slot;  /* of the scheduler's counters; not an accelerator's, whose tasks others finish */
     int processor;
     hki_queue *queue;
 } hki_worker;
 
 /* An accelerator's part of a queue: accel/accelerator.h. */
 typedef struct hki_flights hki_flights;
+typedef struct hki_suspects hki_suspects;
 typedef struct hki_launchers hki_launchers;
 
 struct hki_queue {
@@ -38,11 +38,8 @@ struct hki_queue {
         /* That was put in order, or the one before it; NULL: look from the first on. */
         hki_task *latest;
     } lists[2];                  /* [0]: reductions between devices, taken first; [1]: the rest */
-    _Atomic(uint32_t) listed[2]; /* entries in the lists */
-    _Atomic(int64_t) backlog_ns; /* of the lists; queue lock for writing */
-    struct {
-        _Alignas(HKI_CACHE_LINE) _Atomic(hki_task *) newest;
-    } inboxes[2]; /* stacks, linked through queue_next */
+    _Atomic(uint32_t) listed[2]; /* entries in the lists; queue lock for writing, like the next */
+    _Atomic(int64_t) backlog_ns; /* of the lists */
     /* Ticks: when the device had unfinished calls last; when its workers looked elsewhere for pieces in vain. */
     _Alignas(HKI_CACHE_LINE) _Atomic(uint64_t) unfinished_ticks, failed_steal_ticks;
     /* Tasks issued by epoch (issue lock) and finished (by executor). */
@@ -50,8 +47,8 @@ struct hki_queue {
     _Atomic(uint64_t) issued[2];
     _Atomic(uint64_t) finished_elsewhere[2]; /* of those, by threads that are no workers */
     uint64_t at_once;                        /* tasks that ran under the issue lock: in no epoch */
-    pthread_mutex_t flip_lock;               /* held by the thread that waits for the device */
-    int worker_count;
+    hki_lock flip_lock;                      /* held by the thread that waits for the device */
+    int worker_count, running_count;         /* the latter has a thread */
     hki_worker *workers;
     /* Of accelerators: who launches from it, NULL: its worker; called instead of waking one; the serial engine's way to let
      * a task take its time. */
@@ -61,8 +58,10 @@ struct hki_queue {
     /* Tasks launched and not completed; of the thread that launches, one at a time: when the latest of them ends where that
      * is known, and how long launching it took; what one takes (smoothed); and what hk_device_get_stats tells. */
     hki_flights *flights;
+    hki_suspects *suspects; /* what may turn out failed; NULL: nothing can */
     _Atomic(uint32_t) in_flight;
     _Atomic(bool) launching; /* a launcher is at it */
+    _Atomic(bool) is_told;   /* it may have something for one */
     _Atomic(int64_t) launched_end_ns;
     uint64_t launch_ticks;
     _Atomic(int64_t) pace_ns;
@@ -84,32 +83,11 @@ static inline void hki_backlog_add(_Atomic(int64_t) *sum_ns, int64_t ns)
                           memory_order_relaxed);
 }
 
-/* Short tasks that are taken together. */
-typedef struct hki_task_batch {
-    hki_claim *claims;
-    int count, limit;
-    int64_t ns, most_ns;
-} hki_task_batch;
-
 /* What the task, or a piece of it, is expected to take. */
 static inline int64_t hki_task_piece_ns(const hki_task *task)
 {
     return task->spec.piece_count > 1 ? task->spec.expected_ns / task->spec.piece_count
                                       : task->spec.expected_ns;
-}
-
-/* A long one is taken alone. */
-static inline bool hki_task_batch_has_room(const hki_task_batch *taken, const hki_task *task)
-{
-    return taken->count < taken->limit && taken->ns < HKI_BATCH_NS &&
-           (taken->count == 0 ? hki_task_piece_ns(task) <= taken->most_ns
-                              : hki_task_backlog_ns(task) <= HKI_BATCH_NS);
-}
-
-static inline void hki_task_batch_add(hki_task_batch *taken, hki_claim claim)
-{
-    taken->ns += hki_task_backlog_ns(claim.task);
-    taken->claims[taken->count++] = claim;
 }
 
 /* Where a task waits that is ready. */
@@ -131,11 +109,9 @@ bool hki_workers_are_attentive(const hki_runtime *runtime);
 bool hki_queue_wants_help(hki_queue *queue);
 /* A worker of the queue that has a core would find something to do. */
 bool hki_queue_has_work(hki_queue *queue);
-/* Takes a task or piece, or several short tasks, at most count: ready ones first, then from the ring. None in whose way one
- * is that is expected to take more than most_ns. Returns how many. May run what is shorter
- * than taking it, in an executor that is not NULL. */
-int hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns, hki_claim *claims,
-                  int count);
+/* Takes a task or piece: a ready one first, then from the ring. None in whose way one is that is expected to take more than
+ * most_ns. In an executor that is not NULL it runs short ones of the ring, too. */
+hki_claim hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns);
 /* Takes a piece of a task that has started, and is lendable (steal.h). */
 hki_claim hki_queue_take_piece(hki_queue *queue);
 
@@ -150,9 +126,6 @@ void hki_queue_note_issuer(hki_queue *queue);
 bool hki_queue_acquire_core(hki_queue *queue);
 void hki_queue_release_core(hki_queue *queue);
 
-/* A task of the epoch has finished. Threads that wait for all of them are woken, where they sleep, by
- * hki_progress, when the executor runs out of tasks. */
-void hki_queue_count(hki_queue *queue, hki_executor *executor, unsigned epoch);
 /* Of any queue. */
 uint64_t hki_queue_finished(hki_queue *queue, unsigned epoch);
 /* Calls on the devices that have this home have not finished. */

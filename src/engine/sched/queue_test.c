@@ -35,7 +35,7 @@ static int take_all(uint64_t *sequences)
 {
     hki_claim claim;
     int count = 0;
-    while (count < MOST && hki_queue_pop(queue, NULL, INT64_MAX, &claim, 1)) {
+    while (count < MOST && (claim = hki_queue_pop(queue, NULL, INT64_MAX)).task) {
         sequences[count++] = hki_task_sequence(claim.task);
         free(claim.task);
     }

@@ -62,9 +62,10 @@ bool hki_ring_is_parallel(const hki_ring *ring)
 
 /* A thread that takes tasks off the ring, and what has come of it. */
 typedef struct taker {
-    const hki_queue *queue;
+    const hki_queue *queue; /* NULL: it has the issue lock, and registers all */
     hki_executor *executor; /* NULL: it runs nothing by the scoreboard */
-    hki_task_batch *taken;  /* NULL: it has the issue lock, and registers all */
+    int64_t most_ns;
+    hki_task *claimed; /* is ready */
     hki_task *first_ready,
         **ready_end; /* for queues, in the order of calls, linked through queue_next */
     int registered;
@@ -88,9 +89,8 @@ static bool register_task(taker *self, hki_task *task)
     if (registration != HKI_REGISTERED_READY)
         return true;
     hki_tracing_ready(task);
-    atomic_store_explicit(&task->state, HKI_TASK_READY, memory_order_relaxed);
-    if (self->taken && hki_task_home(task) == self->queue) {
-        hki_task_batch_add(self->taken, (hki_claim){task, -1});
+    if (hki_task_home(task) == self->queue) {
+        self->claimed = task;
     } else {
         task->queue_next = NULL;
         *self->ready_end = task;
@@ -103,11 +103,10 @@ static bool register_task(taker *self, hki_task *task)
 static bool take_one(taker *self, hki_task *task, uint64_t position)
 {
     hki_executor *executor = self->executor;
-    if (self->taken && hki_task_home(task) == self->queue &&
-        !hki_task_batch_has_room(self->taken, task))
+    if (hki_task_home(task) == self->queue && hki_task_piece_ns(task) > self->most_ns)
         return false;
     /* A thread that helps leaves these to workers: once one has gates, all that follow from it need some, too. */
-    if (!executor && self->taken && hki_task_is_short(task) && !atomic_load(&task->runtime->ended))
+    if (!executor && self->queue && hki_task_is_short(task) && !atomic_load(&task->runtime->ended))
         return false;
     switch (executor ? hki_scoreboard_try(executor, task, position) : HKI_SCORED_NOT) {
     case HKI_SCORED_STALLED:
@@ -127,7 +126,7 @@ static bool take_one(taker *self, hki_task *task, uint64_t position)
 static bool has_enough(const taker *self)
 {
     return (self->executor && self->executor->batch_count && hki_batch_is_full(self->executor)) ||
-           (self->taken && self->registered >= HKI_REGISTRATIONS);
+           self->claimed || (self->queue && self->registered >= HKI_REGISTRATIONS);
 }
 
 static int take_locked(hki_ring *ring, taker *self)
@@ -135,7 +134,7 @@ static int take_locked(hki_ring *ring, taker *self)
     enum { FETCH_AHEAD = 8 };
     const uint64_t put = atomic_load_explicit(&ring->put, memory_order_acquire);
     const uint64_t first = atomic_load_explicit(&ring->taken, memory_order_relaxed);
-    const uint64_t end = self->taken && put - first > HKI_INSTANTS ? first + HKI_INSTANTS : put;
+    const uint64_t end = self->queue && put - first > HKI_INSTANTS ? first + HKI_INSTANTS : put;
     uint64_t next = first, fetched = first;
     int64_t taken_ns = 0;
     while (next != end && !has_enough(self)) {
@@ -165,10 +164,13 @@ static int take(hki_ring *ring, taker *self)
     return count;
 }
 
-int hki_ring_take(hki_ring *ring, hki_queue *queue, hki_executor *executor, hki_task_batch *taken)
+int hki_ring_take(hki_ring *ring, hki_queue *queue, hki_executor *executor, int64_t most_ns,
+                  hki_claim *claim)
 {
-    taker self = {.queue = queue, .executor = executor, .taken = taken};
-    return take(ring, &self);
+    taker self = {.queue = queue, .executor = executor, .most_ns = most_ns};
+    const int count = take(ring, &self);
+    claim->task = self.claimed;
+    return count;
 }
 
 void hki_ring_drain_locked(hki_ring *ring)

@@ -51,9 +51,10 @@ bool hki_ring_is_for(hki_ring *ring, hki_queue *queue);
 /* What those in the ring are expected to take. */
 int64_t hki_ring_backlog_ns(hki_ring *ring);
 /* Takes tasks off the ring, for a thread that has a core of the queue's device and runs nothing. A worker, `executor`, takes
- * the short ones for its batch, or runs them at once; others are registered: what is ready then is taken, or goes to its
- * own queue. Returns how many it took off. */
-int hki_ring_take(hki_ring *ring, hki_queue *queue, hki_executor *executor, hki_task_batch *taken);
+ * the short ones for its batch, or runs them at once; others are registered, until one of the queue is ready, *claim, which
+ * is not expected to take more than most_ns. Those of other queues go there. Returns how many it took off. */
+int hki_ring_take(hki_ring *ring, hki_queue *queue, hki_executor *executor, int64_t most_ns,
+                  hki_claim *claim);
 /* Tasks of the ring are, of late, further from those that they depend on than there are cores. */
 bool hki_ring_is_parallel(const hki_ring *ring);
 

@@ -3,6 +3,7 @@
 #include "base/sync.h"
 #include "engine/sched/ring.h"
 #include "tests/check.h"
+#include "tests/wait_range.h"
 
 #include <hocket/runtime.h>
 #include <pthread.h>
@@ -73,7 +74,7 @@ static uint64_t issue(const hki_task_class *class, int device, int64_t expected_
 
 static bool wait_for(int var)
 {
-    const hk_status *status = hki_wait_range(&vars[var], 0, 8, NULL, NULL);
+    const hk_status *status = wait_range(&vars[var], 0, 8, NULL, NULL);
     const bool waited = hk_ok(status);
     hk_status_release(status);
     return waited;
@@ -240,12 +241,7 @@ static void issue_part(int device, bool collective, int var, part its)
 /* How many reductions wait in the device's queue, which nobody takes from meanwhile. */
 static int waiting_reductions(int device)
 {
-    const hki_queue *queue = runtime->queues[device];
-    int count = (int)atomic_load(&queue->listed[0]);
-    for (const hki_task *task = atomic_load(&queue->inboxes[0].newest); task;
-         task = task->queue_next)
-        count++;
-    return count;
+    return (int)atomic_load(&runtime->queues[device]->listed[0]);
 }
 
 /* Reductions between devices, which go before all else, get ready from the last to the first while the device's core is

@@ -14,8 +14,6 @@ typedef struct hki_launch_cores {
     int processors[HKI_MAX_CORES];
 } hki_launch_cores;
 
-/* ---- counts (count.c) ------------------------------------------------------------------------------------------------ */
-
 /* Tasks by epoch. */
 typedef struct hki_finished {
     _Atomic(uint64_t) count[2];
@@ -26,13 +24,12 @@ struct hki_scheduler {
     /* How long threads look for what others do before they sleep: not at all where those have no core to do it on. */
     int64_t spin_ns;
     /* By a worker's slot, then by the queue's number: that worker alone writes them. One slot for each core of the CPU devices,
-     * and one for lease.c. */
-    int counter_count;
+     * and one for lease.c, as there are scores. */
     hki_finished **counters;
     hki_launch_cores launch_cores;
     /* Started, with pieces in a queue: see steal.h. */
     _Alignas(HKI_CACHE_LINE) _Atomic(int) lendable_tasks;
-    _Atomic(uint32_t) waiters; /* where somebody asks (counts_waiters): threads that wait */
+    _Atomic(uint32_t) waiters; /* threads that wait for tasks */
     /* Threads that sleep until there is progress. */
     _Alignas(HKI_CACHE_LINE) _Atomic(uint32_t) sleepers, progress;
     _Atomic(uint64_t) helped_calls;
@@ -45,12 +42,8 @@ uint64_t hki_finished_tasks(hki_runtime *runtime);
 /* How many that were issued have not. */
 uint64_t hki_unfinished_tasks(hki_runtime *runtime);
 
-/* ---- progress -------------------------------------------------------------------------------------------------------- */
-
 /* Wakes waiting threads, if there are any that sleep. Call it after the write that they wait for. */
 void hki_progress(hki_runtime *runtime);
-
-/* ---- life (scheduler.c) ---------------------------------------------------------------------------------------------- */
 
 /* Counts and scores, for all cores of CPU devices, when all queues are there. False: no memory. */
 bool hki_scheduler_complete(hki_runtime *runtime);

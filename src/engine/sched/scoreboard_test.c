@@ -5,6 +5,7 @@
 #include "engine/sched/scoreboard.h"
 #include "tests/await_workers.h"
 #include "tests/check.h"
+#include "tests/wait_range.h"
 
 #include <hocket/runtime.h>
 #include <stdlib.h>
@@ -98,7 +99,7 @@ static void issue(const hki_task_class *class, int64_t expected_ns, work w)
 
 static hk_code code_of(int var)
 {
-    const hk_status *status = hki_wait_range(&vars[var], 0, 8, NULL, NULL);
+    const hk_status *status = wait_range(&vars[var], 0, 8, NULL, NULL);
     const hk_code code = hk_status_code(status);
     hk_status_release(status);
     return code;
@@ -210,12 +211,9 @@ static void test_no_gates(void)
 static void test_half_registered(void)
 {
     enum { POSITION = 5, WORKER = 1 };
-    hki_executor executor;
     start(2, -1);
-    hki_queue *queue = runtime->queues[0];
+    hki_executor executor = {.queue = runtime->queues[0]};
     hki_task *task = begin(&leaf, 1000, (work){.target = 0, .sources = {1, 0, 1}}); /* 1 first */
-    hki_executor_init(&executor, queue, true);
-    executor.slot = 0;
     hki_ring_acquire(runtime);
     atomic_store(&runtime->scores[WORKER].first, POSITION);
     vars[0].scored_write = (uint64_t)POSITION << 16 | WORKER;

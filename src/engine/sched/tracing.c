@@ -107,7 +107,7 @@ void hki_tracing_name_launcher(int index)
 
 /* ---- tasks ------------------------------------------------------------------------------------------------ */
 
-void hki_tracing_issue_locked(hki_trace *trace, const hki_task *task)
+static void note_issue(hki_trace *trace, const hki_task *task)
 {
     const hki_task_spec *spec = &task->spec;
     hki_trace_operand operands[MAX_OPERANDS];
@@ -141,6 +141,23 @@ void hki_tracing_issue_locked(hki_trace *trace, const hki_task *task)
         note_run_ahead(task->runtime, trace);
 }
 
+void hki_tracing_issue_locked(const hki_task *task)
+{
+    hki_trace *trace = hki_tracing(task->runtime);
+    if (trace)
+        note_issue(trace, task);
+}
+
+hki_run_point hki_tracing_begin(const hki_task *task)
+{
+    hki_run_point point = {.trace = hki_tracing(task->runtime)};
+    if (point.trace) {
+        point.sequence = hki_task_sequence(task);
+        point.begin_ticks = hki_ticks();
+    }
+    return point;
+}
+
 static hki_trace_run_record *note_run(const hki_run_point *point, int64_t piece, unsigned flags)
 {
     const hki_trace_run_record record = {.head.flags = (uint16_t)flags,
@@ -150,52 +167,52 @@ static hki_trace_run_record *note_run(const hki_run_point *point, int64_t piece,
     return hki_trace_put(point->trace, HKI_TRACE_RUN, &record, sizeof record);
 }
 
-hki_run_point hki_tracing_note_piece(hki_run_point point, const hki_task *task, int64_t piece)
+void hki_tracing_piece(hki_run_point *point, const hki_task *task, int64_t piece)
 {
-    if (task->spec.piece_count == 1)
-        return point;
-    point.record = note_run(&point, piece, 0);
-    point.has_noted = true;
-    point.begin_ticks = hki_ticks(); /* the next one may follow here */
-    return point;
+    if (!point->trace || task->spec.piece_count == 1)
+        return;
+    point->record = note_run(point, piece, 0);
+    point->has_noted = true;
+    point->begin_ticks = hki_ticks(); /* the next one may follow here */
 }
 
-void hki_tracing_note_end(hki_run_point point, const hki_task *task)
+void hki_tracing_end(const hki_run_point *point, const hki_task *task)
 {
     hki_runtime *runtime = task->runtime;
     unsigned flags = HKI_TRACE_LAST;
+    if (!point->trace)
+        return;
     if (task->failure || task->input_failure)
         flags |= HKI_TRACE_FAILED;
     if (task->input_failure && !task->started)
         flags |= HKI_TRACE_SKIPPED;
     uint64_t ticks = hki_ticks();
-    if (!point.has_noted)
-        note_run(&point, 0, flags);
-    else if (point.record)
-        hki_trace_amend(point.trace, point.record, ticks, flags);
+    if (!point->has_noted)
+        note_run(point, 0, flags);
+    else if (point->record)
+        hki_trace_amend(point->trace, point->record, ticks, flags);
     if (is_due(&runtime->scheduler->counters_sampled, ticks))
-        note_counters(runtime, point.trace);
+        note_counters(runtime, point->trace);
 }
 
 /* ---- waiting ------------------------------------------------------------------------------------------------ */
 
-void hki_tracing_note_wait(hki_wait_point *point, hki_runtime *runtime)
+hki_wait_point hki_tracing_wait(hki_runtime *runtime)
 {
-    point->runtime = runtime;
-    point->begin_ticks = hki_ticks();
-    if (runtime->serial)
-        hki_lock_acquire(&runtime->serial_lock);
-    else
-        hki_biased_acquire(&runtime->issue_lock);
-    point->sequence = runtime->sequence;
-    if (runtime->serial)
-        hki_lock_release(&runtime->serial_lock);
-    else
-        hki_biased_release(&runtime->issue_lock);
+    hki_wait_point point = {.trace = hki_tracing(runtime), .runtime = runtime};
+    if (!point.trace)
+        return point;
+    point.begin_ticks = hki_ticks();
+    hki_biased_acquire(&runtime->issue_lock);
+    point.sequence = runtime->sequence;
+    hki_biased_release(&runtime->issue_lock);
+    return point;
 }
 
-void hki_tracing_note_waited(const hki_wait_point *point, hki_trace_wait_kind kind, int device)
+void hki_tracing_waited(const hki_wait_point *point, hki_trace_wait_kind kind, int device)
 {
+    if (!point->trace)
+        return;
     const hk_source source = hki_source_get();
     const hki_trace_wait_record record = {.begin_ticks = point->begin_ticks,
                                           .sequence = point->sequence,

@@ -3,6 +3,7 @@
 #include "base/sync.h"
 #include "engine/engine.h"
 #include "tests/check.h"
+#include "tests/wait_range.h"
 
 #include <hocket/runtime.h>
 #include <pthread.h>
@@ -197,7 +198,7 @@ static uint64_t issue(const hki_task_class *class, hki_var *var, unsigned mode, 
 
 static void wait_for(hki_var *var)
 {
-    hk_status_release(hki_wait_range(var, 0, 8, NULL, NULL));
+    hk_status_release(wait_range(var, 0, 8, NULL, NULL));
 }
 
 /* A runtime that records from here on; what `options` says. */

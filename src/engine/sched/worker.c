@@ -48,53 +48,40 @@ static hki_task *execute_attentively(hki_executor *executor, hki_claim claim)
 }
 
 /* Takes what is ready next, pieces in other queues, too. */
-static int take(hki_executor *executor, hki_claim *claims)
+static hki_claim take(hki_executor *executor)
 {
     hki_queue *queue = executor->queue;
     do {
         if (hki_lease_is_due(queue))
-            return 0;
-        const int count = hki_queue_pop(queue, executor, INT64_MAX, claims, HKI_BATCH_TASKS);
-        if (count)
-            return count;
+            return (hki_claim){NULL, -1};
+        const hki_claim claim = hki_queue_pop(queue, executor, INT64_MAX);
+        if (claim.task)
+            return claim;
     } while (hki_queue_has_work(queue));
-    claims[0] = hki_steal_piece(queue);
-    return claims[0].task != NULL;
+    return hki_steal_piece(queue);
 }
 
 /* Runs what was taken, and what becomes ready by that. */
-static void run(hki_executor *executor, hki_claim *claims, int count)
+static void run(hki_executor *executor, hki_claim claim)
 {
-    int successors = 0;
-    for (int i = 0; i < count; i++) {
-        if (i + 1 < count)
-            hki_task_prefetch_gates(claims[i + 1].task);
-        const uint64_t begin = i + 1 < count ? hki_ticks() : 0;
-        hki_task *next = execute_attentively(executor, claims[i]);
-        if (i + 1 < count && hki_ticks() - begin > HKI_LONG_TASK_TICKS) {
-            hki_claims_give_back(&claims[i + 1], count - i - 1);
-            count = i + 1;
+    hki_task *next;
+    for (int successors = 0; (next = execute_attentively(executor, claim)); successors++) {
+        /* A successor is hot; but neither a reduction that others wait for, nor the rest of the queue may wait for a long
+         * chain of them. */
+        const bool is_too_many = successors == HKI_SUCCESSORS;
+        if (is_too_many || hki_queue_is_urgent(executor->queue)) {
+            (is_too_many ? hki_queue_push : hki_queue_push_first)(next);
+            return;
         }
-        if (!next)
-            continue;
-        /* A successor is hot; but neither what was taken along, nor a reduction that others wait
-         * for, nor the rest of the queue may wait for a long chain of them. */
-        if (i + 1 < count || successors++ == HKI_SUCCESSORS)
-            hki_queue_push(next);
-        else if (hki_queue_is_urgent(executor->queue))
-            hki_queue_push_first(next);
-        else
-            claims[i--] = (hki_claim){next, -1};
+        claim = (hki_claim){next, -1};
     }
 }
 
 /* Until nothing is ready. */
 static void work(hki_executor *executor)
 {
-    hki_claim claims[HKI_BATCH_TASKS];
-    int count;
-    while ((count = take(executor, claims)))
-        run(executor, claims, count);
+    for (hki_claim claim; (claim = take(executor)).task;)
+        run(executor, claim);
     hki_slot_give_back(&executor->returns);
     hki_progress(executor->queue->runtime);
 }
@@ -167,8 +154,9 @@ void *hki_worker_main(void *argument)
 {
     hki_worker *worker = argument;
     hki_queue *queue = worker->queue;
-    hki_executor executor;
-    hki_executor_init_slot(&executor, queue->runtime, queue, worker->slot, true);
+    hki_executor executor = {.queue = queue,
+                             .finished_tasks = queue->runtime->scheduler->counters[worker->slot],
+                             .slot = worker->slot};
     hki_tracing_name_worker(worker);
     fesetenv(FE_DFL_ENV);
     pin(queue, -1);

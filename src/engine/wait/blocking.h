@@ -32,11 +32,6 @@ void hki_blocking_begin(hki_blocking *self);
 bool hki_blocking_look(hki_blocking *self, int64_t now_ns);
 /* The thread has nothing that others wait for. */
 void hki_blocking_end(hki_blocking *self);
-/* So long may the thread sleep at a time; negative: for ever. */
-static inline int64_t hki_blocking_nap_ns(const hki_blocking *self)
-{
-    return self && self->hooks ? HKI_LOOK_NS : -1;
-}
 /* The record of a wait that was interrupted; counted. */
 const hk_status *hki_interrupted(const char *operation);
 

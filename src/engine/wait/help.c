@@ -17,20 +17,19 @@ static bool help_queue(hki_queue *queue, int64_t most_ns, hki_queue **kept)
             return false;
         hki_queue_note_issuer(queue);
     }
-    hki_claim claims[HKI_BATCH_TASKS];
-    const int count = hki_queue_pop(queue, NULL, most_ns, claims, HKI_BATCH_TASKS);
-    *kept = count ? queue : NULL;
-    if (count) {
-        atomic_fetch_add_explicit(&queue->runtime->scheduler->helped_calls, (uint64_t)count,
+    const hki_claim claim = hki_queue_pop(queue, NULL, most_ns);
+    *kept = claim.task ? queue : NULL;
+    if (claim.task) {
+        atomic_fetch_add_explicit(&queue->runtime->scheduler->helped_calls, 1,
                                   memory_order_relaxed);
-        hki_execute_foreign(queue, claims, count);
+        hki_execute_foreign(claim);
         /* No worker will come for what has become ready by that. */
         if (atomic_load(&queue->runtime->ended))
             hki_cancel_all(queue->runtime);
     } else {
         hki_queue_release_core(queue);
     }
-    return count;
+    return claim.task;
 }
 
 static bool help(hki_runtime *runtime, int64_t most_ns, hki_queue **kept)
@@ -69,7 +68,7 @@ static int64_t nap_ns(int64_t so_far_ns)
     return ns < HKI_SPIN_NS ? HKI_SPIN_NS : ns > HKI_LOOK_AGAIN_NS ? HKI_LOOK_AGAIN_NS : ns;
 }
 
-static void sleep_once(const hki_help *self, int64_t so_far_ns)
+static void sleep_once(const hki_help *self, int64_t so_far_ns, int64_t left_ns)
 {
     hki_scheduler *scheduler = self->runtime->scheduler;
     for (int i = 0; i < scheduler->home_count; i++)
@@ -79,14 +78,14 @@ static void sleep_once(const hki_help *self, int64_t so_far_ns)
         if (atomic_compare_exchange_strong(&self->wait->signalled, &expected, HKI_SLEEPING) ||
             expected == HKI_SLEEPING)
             hki_futex_wait(&self->wait->signalled, HKI_SLEEPING,
-                           hki_blocking_nap_ns(self->blocking));
+                           self->blocking && self->blocking->hooks ? HKI_LOOK_NS : -1);
         return;
     }
     atomic_fetch_add(&scheduler->sleepers, self->is_called);
     const uint32_t seen = atomic_load(&scheduler->progress);
+    const int64_t ns = self->is_called ? HKI_LOOK_AGAIN_NS : nap_ns(so_far_ns);
     if (!is_over(self)) /* a worker that never runs out of tasks does not wake us */
-        hki_futex_wait(&scheduler->progress, seen,
-                       self->is_called ? HKI_LOOK_AGAIN_NS : nap_ns(so_far_ns));
+        hki_futex_wait(&scheduler->progress, seen, ns < left_ns ? ns : left_ns);
     atomic_fetch_sub(&scheduler->sleepers, self->is_called);
 }
 
@@ -107,7 +106,7 @@ static bool help_on(const hki_help *self, hki_queue **kept)
         int64_t now = hki_clock_ns();
         if (hki_blocking_look(self->blocking, now))
             return false;
-        if (help(runtime, self->most_ns, kept)) {
+        if (self->most_ns >= 0 && help(runtime, self->most_ns, kept)) {
             awake_since = hki_clock_ns();
             continue;
         }
@@ -115,12 +114,13 @@ static bool help_on(const hki_help *self, hki_queue **kept)
             least = left;
             latest = now;
         }
-        if (now - latest >= self->patience_ns)
+        const int64_t left_ns = self->patience_ns - (now - latest);
+        if (left_ns <= 0)
             return false;
         if (may_spin(runtime, now - awake_since))
             spin(self);
         else
-            sleep_once(self, now - begin);
+            sleep_once(self, now - begin, left_ns);
     }
     return true;
 }
@@ -129,7 +129,7 @@ bool hki_help_until(const hki_help *self)
 {
     hki_runtime *runtime = self->runtime;
     hki_queue *kept = NULL; /* whose core this thread has */
-    if (self->blocking && hki_blocking_is_told() && !is_over(self))
+    if (self->blocking && self->patience_ns > 0 && hki_blocking_is_told() && !is_over(self))
         hki_blocking_begin(self->blocking);
     if (self->may_lease && hki_lease_work(runtime, is_over, self))
         return true;

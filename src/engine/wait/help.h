@@ -6,13 +6,6 @@
 #include "engine/policy/throttle.h"
 #include "engine/wait/blocking.h"
 
-/* What a thread may run that waits for something itself. Where a program wants to interrupt waits, nothing that could take
- * long. */
-static inline int64_t hki_help_most_ns(int64_t otherwise_ns)
-{
-    return hki_blocking_is_told() ? HKI_LONG_TASK_NS : otherwise_ns;
-}
-
 /* What a thread waits for, and how. */
 typedef struct hki_help {
     hki_runtime *runtime;
@@ -20,7 +13,7 @@ typedef struct hki_help {
     uint64_t (*left)(const void *what);
     const void *what;
     hki_task *wait;      /* NULL, or the task that stands for the wait, which is told */
-    int64_t most_ns;     /* nothing expected to take longer is run */
+    int64_t most_ns;     /* nothing expected to take longer is run; negative: nothing at all */
     int64_t patience_ns; /* gives up when nothing has become less for so long; INT64_MAX: never */
     bool may_lease;      /* may work on a worker's core (sched/lease.h) */
     bool

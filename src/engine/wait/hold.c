@@ -1,6 +1,7 @@
-#include "engine/wait/hold.h"
-
+/* Holds: a range of bytes that the program itself reads or writes for a while, by a wait that does not end. Calls that conflict
+ * with it stay behind it. In the serial engine, where calls run at once, it holds nothing back. Thread-safe. */
 #include "engine/sched/ring.h"
+#include "engine/wait/wait.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,19 +16,6 @@ struct hki_range_hold {
     const void *thread;
     hk_source source;
 };
-
-static hki_lock lock; /* before the issue lock */
-static hki_range_hold *holds;
-
-static void child_unlock(void)
-{
-    atomic_store_explicit(&lock.state, 0, memory_order_relaxed);
-}
-
-__attribute__((constructor)) static void watch_forks(void)
-{
-    pthread_atfork(NULL, NULL, child_unlock);
-}
 
 /* ---- who waits for whom -------------------------------------------------------------------------------- */
 
@@ -59,10 +47,10 @@ static const hk_status *find_own(hki_runtime *runtime,
                                  bool (*is_it)(const hki_task *, const void *), const void *what)
 {
     const hk_status *status = NULL;
-    hki_lock_acquire(&lock);
-    for (hki_range_hold *hold = holds; hold && !status; hold = hold->next) {
+    hki_lock_acquire(&runtime->holds_lock);
+    for (hki_range_hold *hold = runtime->holds; hold && !status; hold = hold->next) {
         int visits = 0;
-        if (hold->runtime != runtime || !hold->task || hold->thread != &hki_this_thread)
+        if (!hold->task || hold->thread != &hki_this_thread)
             continue;
         hki_ring_acquire(runtime);
         const bool found = reaches(hold->task, is_it, what, &visits);
@@ -75,27 +63,18 @@ static const hk_status *find_own(hki_runtime *runtime,
                                    "what is waited for comes behind data that this thread has "
                                    "borrowed; hk_data_return it first");
     }
-    hki_lock_release(&lock);
+    hki_lock_release(&runtime->holds_lock);
     return status;
-}
-
-/* Nobody has borrowed anything, as usual. */
-static bool are_none(void)
-{
-    hki_lock_acquire(&lock);
-    const bool none = !holds;
-    hki_lock_release(&lock);
-    return none;
 }
 
 const hk_status *hki_holds_block_task(hki_task *task)
 {
-    return are_none() ? NULL : find_own(task->runtime, is_task, task);
+    return find_own(task->runtime, is_task, task);
 }
 
 const hk_status *hki_holds_block_calls(hki_runtime *runtime, const hki_device *device)
 {
-    return runtime->serial || are_none() ? NULL : find_own(runtime, is_call_of, device);
+    return find_own(runtime, is_call_of, device);
 }
 
 /* ---- beginning and ending ------------------------------------------------------------------------------ */
@@ -120,42 +99,44 @@ const hk_status *hki_range_hold_begin(const hki_waiting *what, bool writes, hki_
         return status;
     }
     hki_runtime_retain(runtime);
-    hki_lock_acquire(&lock);
-    hold->next = holds;
-    holds = hold;
-    hki_lock_release(&lock);
+    hki_lock_acquire(&runtime->holds_lock);
+    hold->next = runtime->holds;
+    runtime->holds = hold;
+    hki_lock_release(&runtime->holds_lock);
     *result = hold;
     return status;
 }
 
 void hki_range_hold_end(hki_range_hold *hold)
 {
-    hki_lock_acquire(&lock);
-    hki_range_hold **link = &holds;
+    hki_runtime *runtime = hold->runtime;
+    if (!hki_runtime_is_here(runtime)) { /* a parent's is left alone */
+        free(hold);
+        return;
+    }
+    hki_lock_acquire(&runtime->holds_lock);
+    hki_range_hold **link = &runtime->holds;
     while (*link != hold)
         link = &(*link)->next;
     *link = hold->next;
-    hki_task *task = hold->task;
-    hki_lock_release(&lock);
-    const bool is_here = hki_runtime_is_here(hold->runtime); /* else a parent's is left alone */
-    if (task && is_here)
-        hki_wait_end(task);
-    if (is_here)
-        hki_runtime_release(hold->runtime);
+    hki_lock_release(&runtime->holds_lock);
+    if (hold->task)
+        hki_wait_end(hold->task);
+    hki_runtime_release(runtime);
     free(hold);
 }
 
-static hki_task *take_task(const hki_runtime *runtime, hk_source *source)
+static hki_task *take_task(hki_runtime *runtime, hk_source *source)
 {
     hki_task *task = NULL;
-    hki_lock_acquire(&lock);
-    for (hki_range_hold *hold = holds; hold && !task; hold = hold->next)
-        if (hold->runtime == runtime && hold->task) {
+    hki_lock_acquire(&runtime->holds_lock);
+    for (hki_range_hold *hold = runtime->holds; hold && !task; hold = hold->next)
+        if (hold->task) {
             task = hold->task;
             *source = hold->source;
             hold->task = NULL;
         }
-    hki_lock_release(&lock);
+    hki_lock_release(&runtime->holds_lock);
     return task;
 }
 

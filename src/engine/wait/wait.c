@@ -1,27 +1,30 @@
 /* Waiting: for a byte range, for a device, for everything, for room. A thread that waits lends its hands (help.h). */
 #include "engine/wait/wait.h"
 
+#include "engine/core/score.h"
 #include "engine/core/watch.h"
 #include "engine/policy/place.h"
 #include "engine/wait/help.h"
-#include "engine/wait/hold.h"
 
 enum {
     BLOCKED_NS = 200000000,       /* of a thread that may have borrowed what all others wait for */
     PATIENCE_NS = 2 * HKI_SPIN_NS /* of a thread beyond the soft bound, while nothing finishes */
 };
 
-/* The clock of accelerators, and the link to other processes, stay awake meanwhile. */
-static void begin_waiting(hki_runtime *runtime)
+/* The clock of accelerators, and the link to other processes, stay awake while somebody waits for tasks. */
+static bool help_until(const hki_help *help)
 {
-    if (runtime->counts_waiters)
-        atomic_fetch_add(&runtime->scheduler->waiters, 1);
+    _Atomic(uint32_t) *waiters = &help->runtime->scheduler->waiters;
+    atomic_fetch_add(waiters, 1);
+    const bool is_over = hki_help_until(help);
+    atomic_fetch_sub(waiters, 1);
+    return is_over;
 }
 
-static void end_waiting(hki_runtime *runtime)
+/* Where a program wants to interrupt waits the thread runs nothing that could take long. */
+static int64_t help_most_ns(int64_t otherwise_ns)
 {
-    if (runtime->counts_waiters)
-        atomic_fetch_sub(&runtime->scheduler->waiters, 1);
+    return hki_blocking_is_told() ? HKI_LONG_TASK_NS : otherwise_ns;
 }
 
 /* ---- one range ------------------------------------------------------------------------------------------ */
@@ -39,19 +42,24 @@ const hk_status *hki_would_deadlock(const char *operation)
                              "a task may not wait; wait in the thread that issues calls");
 }
 
-static const hk_status *read_range(hki_var *var, uint64_t begin, uint64_t end, void (*body)(void *),
-                                   void *argument)
+const hk_status *hki_range_error_now(const hki_waiting *what)
 {
-    const hk_status *failure = hki_var_failure(var, begin, end);
-    if (!failure && body)
-        body(argument);
+    const hk_status *failure = hki_var_failure(what->var, what->begin, what->end);
     return failure ? failure : hki_status_ok();
+}
+
+static const hk_status *read_range(const hki_waiting *what)
+{
+    const hk_status *status = hki_range_error_now(what);
+    if (hk_ok(status) && what->body)
+        what->body(what->argument);
+    return status;
 }
 
 static bool is_settled(hki_var *var)
 {
     hki_ring_acquire(var->runtime);
-    bool settled = hki_var_is_settled_locked(var);
+    bool settled = hki_access_is_free_locked(&(hki_access){var, 0, UINT64_MAX, HKI_READ});
     hki_biased_release(&var->runtime->issue_lock);
     return settled;
 }
@@ -85,16 +93,13 @@ static bool leave(hki_task *task)
 /* False: it was interrupted, and has left the task. */
 static bool await_task(hki_task *task, hki_blocking *blocking)
 {
-    hki_runtime *runtime = task->runtime;
-    begin_waiting(runtime);
-    const bool over = hki_help_until(&(hki_help){.runtime = runtime,
-                                                 .left = unsignalled,
-                                                 .what = task,
-                                                 .wait = task,
-                                                 .most_ns = hki_help_most_ns(HKI_HELP_NS),
-                                                 .patience_ns = INT64_MAX,
-                                                 .blocking = blocking});
-    end_waiting(runtime);
+    const bool over = help_until(&(hki_help){.runtime = task->runtime,
+                                             .left = unsignalled,
+                                             .what = task,
+                                             .wait = task,
+                                             .most_ns = help_most_ns(HKI_HELP_NS),
+                                             .patience_ns = INT64_MAX,
+                                             .blocking = blocking});
     return over || !leave(task);
 }
 
@@ -104,13 +109,9 @@ static bool await_task(hki_task *task, hki_blocking *blocking)
 void hki_wait_end(hki_task *task)
 {
     hki_runtime *runtime = task->runtime;
-    if (runtime->accelerated)
-        task->end_ns = hki_clock_ns();
-    hki_executor executor;
-    hki_executor_init(&executor, NULL, false);
-    hki_task *successors = hki_task_open_gates(task);
+    hki_executor executor = {0};
+    hki_task *successors = hki_task_end_wait(&executor, task, NULL);
     hki_task_dispatch(&executor, successors);
-    hki_executor_put(&executor, task);
     hki_slot_give_back(&executor.returns);
     if (successors && atomic_load(&runtime->ended)) /* no worker will come for them */
         hki_cancel_all(runtime);
@@ -123,7 +124,7 @@ static void note_write_locked(hki_runtime *runtime, hki_task *task)
     spec->versions = NULL;
     spec->operation = "data_borrow";
     spec->source = hki_source_get();
-    hki_sequence_note(++runtime->sequence);
+    hki_this_thread.last_sequence = ++runtime->sequence;
     if (runtime->counts_writes)
         hki_writes_note_locked(spec, runtime->sequence);
 }
@@ -146,7 +147,6 @@ static hki_task *begin_wait(const hki_waiting *self, bool writes, bool *waits)
     if (writes)
         note_write_locked(runtime, task);
     atomic_store_explicit(&task->sequence, runtime->sequence, memory_order_relaxed);
-    atomic_store_explicit(&task->state, HKI_TASK_WAITING, memory_order_relaxed);
     hki_registration registration;
     unsigned times = 0;
     while ((registration = hki_task_register(task)) == HKI_NOT_REGISTERED)
@@ -156,18 +156,21 @@ static hki_task *begin_wait(const hki_waiting *self, bool writes, bool *waits)
     return task;
 }
 
-/* Where another thread is amid a call, that thread may be about to wait for what the hook releases. */
-static void acquire_serial(hki_runtime *runtime)
+/* A thread that waits for the lock tells so, since the one that has it may have to wait for what the hook releases. False: it
+ * was interrupted. blocking: NULL where nobody is told. */
+static bool acquire(hki_lock *lock, hki_blocking *blocking)
 {
-    while (!hki_lock_try(&runtime->serial_lock)) {
-        hki_blocking blocking = {0};
-        hki_blocking_begin(&blocking);
-        hki_lock_acquire(&runtime->serial_lock);
-        if (!blocking.hooks)
-            return;
-        hki_lock_release(&runtime->serial_lock);
-        hki_blocking_end(&blocking);
+    if (!blocking || !hki_blocking_is_told()) {
+        hki_lock_acquire(lock);
+        return true;
     }
+    while (!hki_lock_try(lock)) {
+        hki_blocking_begin(blocking);
+        if (hki_blocking_look(blocking, hki_clock_ns()))
+            return false;
+        hki_sleep_ns(HKI_LOOK_AGAIN_NS);
+    }
+    return true;
 }
 
 /* NULL: the wait is over. Else its record, and the task has been left. */
@@ -180,11 +183,10 @@ static const hk_status *await_or_leave(hki_task *task, bool may_leave, hki_block
     return await_task(task, may_leave ? blocking : NULL) ? NULL : hki_interrupted("wait");
 }
 
-/* hold: NULL, or where the task goes that stands in the range from now on, unless the range has failed. */
-static const hk_status *wait_async(const hki_waiting *self, bool writes, hki_task **hold,
-                                   hki_wait_point *point)
+const hk_status *hki_wait_hold(const hki_waiting *self, bool writes, hki_task **hold)
 {
     hki_var *var = self->var;
+    hki_wait_point point = hki_tracing_wait(var->runtime);
     bool waits = false;
     hki_task *task = begin_wait(self, writes, &waits);
     if (!task)
@@ -192,9 +194,9 @@ static const hk_status *wait_async(const hki_waiting *self, bool writes, hki_tas
     hki_place_note_wait(var);
     hki_blocking blocking = {0};
     const hk_status *status = waits ? await_or_leave(task, self->keep != NULL, &blocking) : NULL;
-    hki_tracing_waited(point, HKI_TRACE_WAIT_ARRAY, -1);
+    hki_tracing_waited(&point, HKI_TRACE_WAIT_ARRAY, -1);
     if (!status) {
-        status = read_range(var, self->begin, self->end, self->body, self->argument);
+        status = read_range(self);
         if (hold && hk_ok(status))
             *hold = task;
         else
@@ -202,12 +204,6 @@ static const hk_status *wait_async(const hki_waiting *self, bool writes, hki_tas
     }
     hki_blocking_end(&blocking);
     return status;
-}
-
-const hk_status *hki_wait_hold(const hki_waiting *self, bool writes, hki_task **hold)
-{
-    hki_wait_point point = hki_tracing_wait(self->var->runtime);
-    return wait_async(self, writes, hold, &point);
 }
 
 const hk_status *hki_wait_with(const hki_waiting *self)
@@ -218,25 +214,99 @@ const hk_status *hki_wait_with(const hki_waiting *self)
         return hki_runtime_gone(runtime);
     if (hki_in_task())
         return hki_would_deadlock("wait");
-    hki_wait_point point = hki_tracing_wait(runtime);
-    if (!point.trace && !runtime->serial && !self->body && is_settled(var)) {
+    if (!runtime->serial && !self->body && !hki_tracing(runtime) && is_settled(var)) {
         hki_place_note_wait(var);
-        return read_range(var, self->begin, self->end, NULL, NULL);
+        return hki_range_error_now(self);
     }
     if (!runtime->serial)
-        return wait_async(self, false, NULL, &point);
-    acquire_serial(runtime);
+        return hki_wait_hold(self, false, NULL);
+    hki_wait_point point = hki_tracing_wait(runtime);
+    hki_blocking blocking = {0};
+    const bool over = acquire(&runtime->serial_lock, self->keep ? &blocking : NULL);
     hki_tracing_waited(&point, HKI_TRACE_WAIT_ARRAY, -1);
-    const hk_status *status = read_range(var, self->begin, self->end, self->body, self->argument);
-    hki_lock_release(&runtime->serial_lock);
+    const hk_status *status = over ? read_range(self) : hki_interrupted("wait");
+    if (over)
+        hki_lock_release(&runtime->serial_lock);
+    hki_blocking_end(&blocking);
     return status;
 }
 
-const hk_status *hki_wait_range(hki_var *var, uint64_t begin, uint64_t end, void (*body)(void *),
-                                void *argument)
+/* ---- a range, for so long, or not at all ----------------------------------------------------------------------- */
+
+/* Writes that had been issued when it was looked at first. So nothing is left of a wait that ends early, and however often one
+ * does, as it would be of a task that waits. */
+typedef struct look {
+    const hki_waiting *what;
+    bool is_known;
+    uint64_t sequence, scored;
+} look;
+
+static bool has_come_serial(hki_runtime *runtime)
 {
-    return hki_wait_with(
-        &(hki_waiting){.var = var, .begin = begin, .end = end, .body = body, .argument = argument});
+    const bool is_idle = hki_lock_try(&runtime->serial_lock);
+    if (is_idle)
+        hki_lock_release(&runtime->serial_lock);
+    return is_idle;
+}
+
+static bool has_come(look *self)
+{
+    hki_var *var = self->what->var;
+    hki_runtime *runtime = var->runtime;
+    if (runtime->serial)
+        return has_come_serial(runtime);
+    hki_ring_acquire(runtime);
+    if (!self->is_known) {
+        self->is_known = true;
+        self->sequence = runtime->sequence;
+        self->scored = var->scored_write;
+    }
+    if (self->scored && !hki_score_is_pending(runtime, self->scored, -1))
+        self->scored = 0;
+    const bool over = !self->scored && !hki_gates_hold_locked(var, self->what->begin,
+                                                              self->what->end, self->sequence);
+    hki_biased_release(&runtime->issue_lock);
+    return over;
+}
+
+static uint64_t has_not_come(const void *moment)
+{
+    return !has_come((look *)moment);
+}
+
+bool hki_range_has_come(const hki_waiting *what)
+{
+    look now = {.what = what};
+    return has_come(&now);
+}
+
+const hk_status *hki_wait_for(const hki_waiting *what, int64_t timeout_ns)
+{
+    hki_runtime *runtime = what->var->runtime;
+    if (!hki_runtime_alive(runtime))
+        return hki_runtime_gone(runtime);
+    if (hki_in_task())
+        return hki_would_deadlock("wait_for");
+    look moment = {.what = what};
+    hki_blocking blocking = {0};
+    hki_wait_point point = hki_tracing_wait(runtime);
+    hki_place_note_wait(what->var);
+    /* A task that it ran could outlast the limit. */
+    const bool over = help_until(&(hki_help){.runtime = runtime,
+                                             .left = has_not_come,
+                                             .what = &moment,
+                                             .most_ns = -1,
+                                             .patience_ns = timeout_ns,
+                                             .blocking = &blocking});
+    hki_tracing_waited(&point, HKI_TRACE_WAIT_ARRAY, -1);
+    hki_blocking_end(&blocking);
+    if (blocking.is_interrupted)
+        return hki_interrupted("wait_for");
+    const hki_status_facts facts = {.operation = "wait_for"};
+    return over ? hki_range_error_now(what)
+                : hki_status_create(HK_TIMEOUT, &facts,
+                                    "what writes the array had not finished after %.3f s",
+                                    (double)timeout_ns * 1e-9);
 }
 
 /* ---- a device, everything ---------------------------------------------------------------------------------- */
@@ -257,14 +327,14 @@ static bool drain_epoch(hki_queue *queue, unsigned epoch, uint64_t issued, hki_b
 {
     hki_runtime *runtime = queue->runtime;
     const drain its = {queue, epoch, issued};
-    return hki_help_until(&(hki_help){.runtime = runtime,
-                                      .left = undrained,
-                                      .what = &its,
-                                      .most_ns = blocking ? hki_help_most_ns(INT64_MAX) : INT64_MAX,
-                                      .patience_ns = INT64_MAX,
-                                      .may_lease = hki_lease_is_on(runtime),
-                                      .is_called = true,
-                                      .blocking = blocking});
+    return help_until(&(hki_help){.runtime = runtime,
+                                  .left = undrained,
+                                  .what = &its,
+                                  .most_ns = blocking ? help_most_ns(INT64_MAX) : INT64_MAX,
+                                  .patience_ns = INT64_MAX,
+                                  .may_lease = hki_lease_is_on(runtime),
+                                  .is_called = true,
+                                  .blocking = blocking});
 }
 
 /* Drains one epoch while calls that come meanwhile count in the other. Expects the flip lock, so that nobody else does. */
@@ -284,36 +354,17 @@ static bool drain_locked(hki_queue *queue, hki_blocking *blocking)
     return drain_epoch(queue, epoch, issued, blocking);
 }
 
-/* A thread that waits for the lock tells so, since the one that has it may have to wait for what the hook releases. */
-static bool acquire_flip(hki_queue *queue, hki_blocking *blocking)
-{
-    if (!blocking || !hki_blocking_is_told()) {
-        pthread_mutex_lock(&queue->flip_lock);
-        return true;
-    }
-    while (pthread_mutex_trylock(&queue->flip_lock)) {
-        hki_blocking_begin(blocking);
-        if (hki_blocking_look(blocking, hki_clock_ns()))
-            return false;
-        hki_sleep_ns(HKI_LOOK_AGAIN_NS);
-    }
-    return true;
-}
-
 static _Thread_local bool is_draining; /* a hook that is called meanwhile may not drain, too */
 
 bool hki_queue_drain(hki_queue *queue, hki_blocking *blocking)
 {
-    hki_runtime *runtime = queue->runtime;
-    if (!acquire_flip(queue, blocking))
+    if (!acquire(&queue->flip_lock, blocking))
         return false;
     is_draining = true;
-    begin_waiting(runtime);
     hki_place_note_wait(NULL);
     const bool over = drain_locked(queue, blocking);
-    end_waiting(runtime);
     is_draining = false;
-    pthread_mutex_unlock(&queue->flip_lock);
+    hki_lock_release(&queue->flip_lock);
     return over;
 }
 

@@ -7,11 +7,18 @@
 
 /* Until the thread may issue one more call, whose outputs take so many bytes, or is interrupted: helps, or waits. In no task. */
 void hki_wait_to_issue(hki_runtime *runtime, uint64_t output_bytes);
-/* Waits as hki_wait_with does, for readers too if the thread is going to write; *hold then stands in the range, until
- * hki_wait_end, unless the record is of a failure. In no task, of the asynchronous engine. */
+/* Waits as hki_wait_with does, for readers too if the thread is going to write. hold: NULL, or *hold then stands in the range,
+ * until hki_wait_end, unless the record is of a failure. In no task, of the asynchronous engine. */
 const hk_status *hki_wait_hold(const hki_waiting *waiting, bool writes, hki_task **hold);
 /* Ends a wait that is over: what it held back goes on. */
 void hki_wait_end(hki_task *task);
+/* A call or wait is behind a hold (hold.c) that this thread began, so that the thread would wait for itself: the record for
+ * that, counted; else NULL. */
+const hk_status *hki_holds_block_task(hki_task *task);
+/* The same of any call; of the device unless that is NULL. */
+const hk_status *hki_holds_block_calls(hki_runtime *runtime, const hki_device *device);
+/* Ends all of a runtime that is about to end, and says so on the standard error. */
+void hki_holds_end_all(hki_runtime *runtime);
 /* Until all that was issued to the device before has finished. False: it was interrupted. blocking: NULL where it must not be. */
 bool hki_queue_drain(hki_queue *queue, hki_blocking *blocking);
 /* The thread is amid that: it has been called from a hook. */
