@@ -6,6 +6,8 @@
  *   bench_world lenet WIDTH BATCH STEPS KIB   steps of a LeNet so many times as wide, BATCH samples on each rank, buckets of so
  *                                             many KiB
  *
+ * Arrays are on the last device: with HOCKET_SIM=1 on a simulated one, by way of the host.
+ *
  * A step is also measured without its sums, and the sums without a step: what no order of buckets can beat is the longer of
  * both, and the last bucket behind it. Lists: as gradients are written; and in the order of the parameters or the opposite one,
  * which an array that is no gradient asks for. */
@@ -21,7 +23,7 @@ enum { PARAMS = 8, MAX_REPEATS = 1001 };
 static size_t bucket_bytes;
 
 static hk_group *all;
-static const hk_device device = {NULL};
+static hk_device device;
 
 static void print(const char *what, double *seconds, int count)
 {
@@ -214,6 +216,7 @@ int main(int count, char **arguments)
     if (hk_status_print(hk_world_init(NULL), stderr))
         return 2;
     all = hk_group_world();
+    device = hk_device_at(hk_device_count() - 1);
     if (count == 4 && strcmp(arguments[1], "sum") == 0) {
         measure_sum(atof(arguments[2]), repeats_of(arguments[3]));
     } else if (count == 4 && strcmp(arguments[1], "late") == 0) {

@@ -215,7 +215,7 @@ static void check_sizes(void)
     check_cost(WITH("", THREE_SIZES("ring")), 5, 8 * (1e6 + .5 * 6e5));
     check_cost(WITH("", THREE_SIZES("tree")), 2, 2 * (5.5e6 + 4 * 2e6));
     check_cost(WITH("", THREE_SIZES("halving")), 8, 2 * (5.5e6 + 1.5e6 + 1e6));
-    check_cost(WITH("", THREE_SIZES("best")), 4, 2 * (5.5e6 + 1.5e6) < 9e6 ? 14e6 : 9e6);
+    check_cost(WITH("", THREE_SIZES("best")), 4, 6 * 1.5e6);
     /* Over both levels at once each message is an eighth; within a machine it takes nothing. */
     check_cost(WITH("\"collective\": \"ring\", ",
                     "{\"children\": 4, \"bytes_per_second\": 1e15}, " THREE_SIZES("best")),
