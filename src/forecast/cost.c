@@ -73,12 +73,40 @@ static level_work work_of(hki_collective_kind kind, double p, double m)
     }
 }
 
-/* By the link or by the switch, whichever takes longer. */
-static double wire_ns(const hki_level *level, double link_bytes, double children)
+/* Linear between the sizes that are listed, and beyond the last one as between the last two. */
+double hki_link_ns(const hki_level *level, double bytes)
 {
-    const double link = link_bytes / level->bytes_per_second;
-    const double whole = children * link_bytes / level->switch_bytes_per_second;
-    return 1e9 * fmax(link, whole);
+    int i = 1;
+    if (!level->message_count)
+        return 1e9 * bytes / level->bytes_per_second;
+    while (i < level->message_count - 1 && bytes > level->messages[i].bytes)
+        i++;
+    const hki_message *low = &level->messages[i - 1], *high = &level->messages[i];
+    return low->ns - level->latency_ns +
+           (high->ns - low->ns) / (high->bytes - low->bytes) * (bytes - low->bytes);
+}
+
+/* By the link or by the switch, whichever takes longer. */
+static double wire_ns(const hki_level *level, double link_ns, double link_bytes, double children)
+{
+    return fmax(link_ns, 1e9 * children * link_bytes / level->switch_bytes_per_second);
+}
+
+/* So many messages of one size after each other. */
+static double equal_ns(const hki_level *level, double messages, double link_bytes)
+{
+    return messages * hki_link_ns(level, link_bytes / messages);
+}
+
+/* A half, a quarter, ... there and back; the last one has what is left. */
+static double halving_ns(const hki_level *level, double p, double m)
+{
+    const double steps = floor(log2(p));
+    double ns = steps < log2(p) ? 2 * hki_link_ns(level, m) : 0;
+    double rest = (p - 1) / p * m, piece = m / 2;
+    for (int i = 1; i < (int)steps; i++, rest -= piece, piece /= 2)
+        ns += 2 * hki_link_ns(level, piece);
+    return ns + 2 * hki_link_ns(level, rest);
 }
 
 static double additions_ns(const hk_topology *topology, double bytes, double element_bytes)
@@ -107,7 +135,10 @@ static level_cost cost_of_level(const hk_topology *topology, const hki_level *le
                                 double element_bytes, double core_load)
 {
     const level_work work = work_of(kind, p, bytes);
-    const double busy_ns = wire_ns(level, work.link_bytes, p);
+    const double link_ns = kind == HKI_COLLECTIVE_HALVING
+                               ? halving_ns(level, p, bytes)
+                               : equal_ns(level, work.messages, work.link_bytes);
+    const double busy_ns = wire_ns(level, link_ns, work.link_bytes, p);
     return (level_cost){work.messages * level->latency_ns + busy_ns +
                             turns_ns(level, core_load, work.sent, work.link_bytes * share) +
                             additions_ns(topology, work.added_bytes * share, element_bytes),
@@ -168,7 +199,8 @@ static void add_flat(const hk_topology *topology, int64_t devices, double bytes,
         cost->link_bytes[i] = topology->collective == HKI_COLLECTIVE_DIRECT
                                   ? 2 * inside * (n - inside) * bytes / n
                                   : work.link_bytes;
-        cost->busy_ns[i] = wire_ns(level, cost->link_bytes[i], p);
+        cost->busy_ns[i] = wire_ns(level, equal_ns(level, work.messages, cost->link_bytes[i]),
+                                   cost->link_bytes[i], p);
         latency_ns = fmax(latency_ns, level->latency_ns);
         slowest_ns = fmax(slowest_ns, cost->busy_ns[i]);
         most_turns_ns = fmax(most_turns_ns, turns_ns(level, core_load, work.sent, work.link_bytes));
@@ -202,7 +234,7 @@ hki_collective_cost hki_exchange_cost(const hk_topology *topology, int64_t devic
         if (p < 2)
             continue;
         cost.link_bytes[i] = bytes;
-        cost.busy_ns[i] = wire_ns(level, bytes, p);
+        cost.busy_ns[i] = wire_ns(level, hki_link_ns(level, bytes), bytes, p);
         latency_ns = fmax(latency_ns, level->latency_ns);
         slowest_ns = fmax(slowest_ns, cost.busy_ns[i]);
         most_turns_ns = fmax(most_turns_ns, turns_ns(level, core_load, 1, bytes));
@@ -216,7 +248,7 @@ hki_collective_cost hki_exchange_cost(const hk_topology *topology, int64_t devic
 int64_t hki_copy_ns(const hk_topology *topology, int level, double bytes)
 {
     return (int64_t)(topology->levels[level].latency_ns +
-                     1e9 * bytes / topology->levels[level].bytes_per_second);
+                     hki_link_ns(&topology->levels[level], bytes));
 }
 
 int64_t hki_sum_ns(const hk_topology *topology, int64_t inputs, double elements, double bytes)

@@ -26,6 +26,9 @@ double hki_core_load(const hk_topology *topology, int64_t devices);
 /* The lowest level whose switch has both devices below it; a != b. */
 int hki_common_level(const hk_topology *topology, int64_t a, int64_t b);
 
+/* What a message of so many bytes takes over a link of the level, beside the latency. */
+double hki_link_ns(const hki_level *level, double bytes);
+
 /* A copy between two devices, and a sum of `inputs` arrays into one: nanoseconds, cut as simulated devices do. */
 int64_t hki_copy_ns(const hk_topology *topology, int level, double bytes);
 int64_t hki_sum_ns(const hk_topology *topology, int64_t inputs, double elements, double bytes);

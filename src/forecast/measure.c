@@ -188,7 +188,7 @@ static hki_collective_cost cost_of_copies(const hk_topology *topology, int64_t d
         cost.link_bytes[i] = bytes <= SMALL_BYTES
                                  ? (i ? inside < n ? n - inside : 0 : n - 1) * bytes
                                  : 2 * (inside < n ? inside * (n - inside) : 0) * bytes / n;
-        cost.busy_ns[i] = 1e9 * cost.link_bytes[i] / topology->levels[i].bytes_per_second;
+        cost.busy_ns[i] = hki_link_ns(&topology->levels[i], cost.link_bytes[i]);
         inside *= topology->levels[i].children;
     }
     return cost;

@@ -23,7 +23,7 @@ const char *const hki_collective_names[HKI_COLLECTIVE_KINDS] = {
 
 typedef struct reader {
     const hk_status *status; /* counted; of what was wrong first */
-    char where[32];          /* "", or "level 2: " */
+    char where[32];          /* "", or "level 2: messages: " */
 } reader;
 
 /* ---- messages --------------------------------------------------------------------------------------- */
@@ -159,12 +159,83 @@ static bool get_collective(reader *self, const json_t *object, bool is_level,
 #define MOST_NS    1e12
 #define MOST_CORES 1e6
 
+static const char messages_form[] =
+    "a list of 2 to 32 sizes, rising: [{\"bytes\": 65536, \"ns\": 90000}, ...]";
+
+/* The line through the first two gives what no bytes take. */
+static void extend_to_none(hki_level *level)
+{
+    const hki_message *first = &level->messages[1], *second = first + 1;
+    const double slope = (second->ns - first->ns) / (second->bytes - first->bytes);
+    level->latency_ns = fmax(0, first->ns - slope * first->bytes);
+    level->messages[0] = (hki_message){.ns = level->latency_ns};
+}
+
+/* One size of "messages", behind those that are there. */
+static bool read_message(reader *self, const json_t *object, hki_level *level)
+{
+    static const char *const keys[] = {"bytes", "ns"};
+    hki_message *its = &level->messages[level->message_count];
+    const size_t length = strlen(self->where);
+    if (!json_is_object(object))
+        return fail_value(self, "messages", object, messages_form);
+    snprintf(self->where + length, sizeof self->where - length, "messages: ");
+    if (!check_keys(self, object, keys, 2) ||
+        !get_number(self, object, "bytes", true, 1, MOST_RATE, &its->bytes) ||
+        !get_number(self, object, "ns", true, 0, MOST_NS, &its->ns))
+        return false;
+    for (int i = 0; level->message_count > 1 && i < 2; i++) {
+        char expected[64];
+        const double before = i ? its[-1].ns : its[-1].bytes;
+        hki_format(expected, sizeof expected, "more than the %.17g of the size before", before);
+        if (!((i ? its->ns : its->bytes) > before))
+            return fail_value(self, keys[i], json_object_get(object, keys[i]), expected);
+    }
+    self->where[length] = '\0';
+    level->message_count++;
+    return true;
+}
+
+/* "messages" says what latency and rate do, by size. */
+static bool read_messages(reader *self, const json_t *level_object, const json_t *list,
+                          hki_level *level)
+{
+    static const char *const others[] = {"bytes_per_second", "latency_ns"};
+    const size_t count = json_array_size(list);
+    for (int i = 0; i < 2; i++) {
+        const json_t *other = json_object_get(level_object, others[i]);
+        if (other)
+            return fail_value(self, others[i], other, "none beside \"messages\"");
+    }
+    if (!json_is_array(list) || count < 2 || count > HKI_LEVEL_MESSAGES)
+        return fail_value(self, "messages", list, messages_form);
+    level->message_count = 1; /* the one without bytes */
+    for (size_t i = 0; i < count; i++)
+        if (!read_message(self, json_array_get(list, i), level))
+            return false;
+    extend_to_none(level);
+    return true;
+}
+
+/* What messages take over a link. */
+static bool read_link(reader *self, const json_t *object, hki_level *level)
+{
+    const json_t *list = json_object_get(object, "messages");
+    level->latency_ns = level->bytes_per_second = 0;
+    level->message_count = 0;
+    if (list)
+        return read_messages(self, object, list, level);
+    return get_number(self, object, "bytes_per_second", true, 1, MOST_RATE,
+                      &level->bytes_per_second) &&
+           get_number(self, object, "latency_ns", false, 0, MOST_NS, &level->latency_ns);
+}
+
 static bool read_level(reader *self, const json_t *object, hki_level *level)
 {
     static const char *const keys[] = {"name",       "children",        "bytes_per_second",
                                        "latency_ns", "collective",      "switch_bytes_per_second",
-                                       "cores",      "cpu_ns_per_byte", "cpu_ns_per_message"};
-    level->latency_ns = 0;
+                                       "cores",      "cpu_ns_per_byte", "cpu_ns_per_message",
+                                       "messages"};
     level->collective = HKI_COLLECTIVE_BEST;
     level->switch_bytes_per_second = level->cores = INFINITY;
     level->cpu_ns_per_byte = level->cpu_ns_per_message = 0;
@@ -173,9 +244,7 @@ static bool read_level(reader *self, const json_t *object, hki_level *level)
     return check_keys(self, object, keys, sizeof keys / sizeof *keys) &&
            get_name(self, object, level->name, sizeof level->name) &&
            get_integer(self, object, "children", 1, HKI_TOPOLOGY_DEVICES, &level->children) &&
-           get_number(self, object, "bytes_per_second", true, 1, MOST_RATE,
-                      &level->bytes_per_second) &&
-           get_number(self, object, "latency_ns", false, 0, MOST_NS, &level->latency_ns) &&
+           read_link(self, object, level) &&
            get_number(self, object, "switch_bytes_per_second", false, 1, MOST_RATE,
                       &level->switch_bytes_per_second) &&
            get_number(self, object, "cores", false, 0.01, MOST_CORES, &level->cores) &&

@@ -5,7 +5,7 @@
 #include <hocket/forecast.h>
 #include <stdatomic.h>
 
-enum { HKI_TOPOLOGY_LEVELS = 8, HKI_TOPOLOGY_DEVICES = 1 << 20 };
+enum { HKI_TOPOLOGY_LEVELS = 8, HKI_TOPOLOGY_DEVICES = 1 << 20, HKI_LEVEL_MESSAGES = 32 };
 
 /* How a sum is made: of a level, those up to BEST; of the whole, RING, DIRECT and those behind BEST. */
 typedef enum hki_collective_kind {
@@ -19,12 +19,20 @@ typedef enum hki_collective_kind {
     HKI_COLLECTIVE_KINDS
 } hki_collective_kind;
 
+/* What a message of so many bytes takes. */
+typedef struct hki_message {
+    double bytes, ns;
+} hki_message;
+
 /* A switch joins `children` devices or switches of the level below by a link each. */
 typedef struct hki_level {
     char name[48];
     int children;
-    double bytes_per_second;        /* of a link, in each direction */
-    double latency_ns;              /* of a message from one child to another */
+    double bytes_per_second; /* of a link, in each direction; 0: messages say it */
+    double latency_ns;       /* of a message from one child to another */
+    /* By size, of which the first is 0. None: bytes_per_second says it. */
+    hki_message messages[HKI_LEVEL_MESSAGES + 1];
+    int message_count;
     double switch_bytes_per_second; /* all that the switch passes on; INFINITY: no limit */
     double cores;                   /* that all devices below a switch share; INFINITY: no limit */
     double cpu_ns_per_byte; /* of a core, for what a device sends and receives by the link */

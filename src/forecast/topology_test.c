@@ -9,6 +9,9 @@
 #define LEVEL                 "{\"children\": 4, \"bytes_per_second\": 1e9}"
 #define WITH(members, levels) "{\"hocket_topology\": 1, " members "\"levels\": [" levels "]}"
 
+#define SIZE(bytes, ns) "{\"bytes\": " bytes ", \"ns\": " ns "}"
+#define BY_SIZE(list)   "{\"children\": 8, \"messages\": " list "}"
+
 /* clang-format off */
 static const struct wrong {
     const char *text, *message;
@@ -48,6 +51,22 @@ static const struct wrong {
     {WITH("", "{\"children\": 4, \"bytes_per_second\": 1, \"cores\": 0}"), "level 1: \"cores\" is 0; expected a number from 0.01 to 1e+06"},
     {WITH("", "{\"children\": 4, \"bytes_per_second\": 1, \"cpu_ns_per_byte\": -1}"), "level 1: \"cpu_ns_per_byte\" is -1; expected a number from 0 to 1e+12"},
     {WITH("\"device\": {\"cores\": \"all\"}, ", LEVEL), "device: \"cores\" is \"all\"; expected"},
+    {WITH("", BY_SIZE("3")), "level 1: \"messages\" is 3; expected a list of 2 to 32 sizes, rising"},
+    {WITH("", BY_SIZE("{\"bytes\": 1, \"ns\": 1}")), "level 1: \"messages\" is {\"bytes\":1,\"ns\":1}; expected a list"},
+    {WITH("", BY_SIZE("[]")), "level 1: \"messages\" is []; expected a list of 2 to 32 sizes"},
+    {WITH("", BY_SIZE("[" SIZE("1", "1") "]")), "level 1: \"messages\" is [{"},
+    {WITH("", BY_SIZE("[" SIZE("1", "1") ", 7]")), "level 1: \"messages\" is 7; expected a list of 2 to 32 sizes, rising: [{\"bytes\": 65536, \"ns\": 90000}, ...]"},
+    {WITH("", BY_SIZE("[[1, 1], [2, 2]]")), "level 1: \"messages\" is [1,1]; expected a list"},
+    {WITH("", BY_SIZE("[{\"bytes\": 1}, " SIZE("2", "2") "]")), "level 1: messages: \"ns\" is missing; expected a number from 0 to 1e+12"},
+    {WITH("", BY_SIZE("[{\"bytes\": 1, \"us\": 1}, " SIZE("2", "2") "]")), "level 1: messages: there is no key \"us\"; expected one of bytes, ns"},
+    {WITH("", BY_SIZE("[" SIZE("0", "1") ", " SIZE("2", "2") "]")), "level 1: messages: \"bytes\" is 0; expected a number from 1 to 1e+18"},
+    {WITH("", BY_SIZE("[" SIZE("1", "-1") ", " SIZE("2", "2") "]")), "level 1: messages: \"ns\" is -1; expected a number from 0 to 1e+12"},
+    {WITH("", BY_SIZE("[" SIZE("1", "NaN") ", " SIZE("2", "2") "]")), "no JSON"},
+    {WITH("", BY_SIZE("[" SIZE("1", "\"1\"") ", " SIZE("2", "2") "]")), "level 1: messages: \"ns\" is \"1\"; expected"},
+    {WITH("", BY_SIZE("[" SIZE("5000", "1") ", " SIZE("5000", "2") "]")), "level 1: messages: \"bytes\" is 5000; expected more than the 5000 of the size before"},
+    {WITH("", BY_SIZE("[" SIZE("1", "70") ", " SIZE("2", "69.5") "]")), "level 1: messages: \"ns\" is 69.5; expected more than the 70 of the size before"},
+    {WITH("", "{\"children\": 4, \"bytes_per_second\": 5, \"messages\": [" SIZE("1", "1") ", " SIZE("2", "2") "]}"), "level 1: \"bytes_per_second\" is 5; expected none beside \"messages\""},
+    {WITH("", "{\"children\": 4, \"latency_ns\": 5, \"messages\": [" SIZE("1", "1") ", " SIZE("2", "2") "]}"), "level 1: \"latency_ns\" is 5; expected none beside \"messages\""},
     {WITH("", LEVEL) " more", "no JSON"},
 };
 /* clang-format on */
@@ -163,6 +182,54 @@ static void check_turns(void)
                8, 1.5 * 8e5 + 8e6 + 1 * .5 * 8e6 / 4);
 }
 
+/* 33 sizes are one too many, 32 are not. */
+static void check_many_sizes(void)
+{
+    for (int count = 32; count <= 33; count++) {
+        char list[2048] = "", text[2304];
+        size_t used = 0;
+        for (int i = 1; i <= count; i++)
+            used += (size_t)snprintf(list + used, sizeof list - used,
+                                     "%s{\"bytes\": %d, \"ns\": %d}", i > 1 ? ", " : "", i, i);
+        snprintf(text, sizeof text, WITH("", BY_SIZE("[%s]")), list);
+        const hk_status *status;
+        hk_topology *topology = parse(text, &status);
+        CHECK(!topology == (count > 32));
+        CHECK(topology || strstr(hk_status_message(status), "a list of 2 to 32 sizes"));
+        hk_topology_release(topology);
+    }
+}
+
+/* Sizes at 1, 2 and 4 MB: linear between, and by the first and the last slope beyond. */
+#define THREE_SIZES(kind)                                                                          \
+    "{\"children\": 8, \"collective\": \"" kind "\", \"messages\": [" SIZE(                        \
+        "1e6", "1e6") ", " SIZE("2e6", "1.5e6") ", " SIZE("4e6", "5.5e6") "]}"
+
+static void check_sizes(void)
+{
+    check_cost(WITH("", THREE_SIZES("direct")), 2, 2 * 5.5e6);
+    check_cost(WITH("", THREE_SIZES("direct")), 4, 2 * (5.5e6 + 2 * 2e6));
+    check_cost(WITH("", THREE_SIZES("ring")), 2, 2 * 5.5e6);
+    check_cost(WITH("", THREE_SIZES("ring")), 4, 6 * 1.5e6);
+    check_cost(WITH("", THREE_SIZES("ring")), 8, 14 * 1e6);
+    check_cost(WITH("", THREE_SIZES("ring")), 5, 8 * (1e6 + .5 * 6e5));
+    check_cost(WITH("", THREE_SIZES("tree")), 2, 2 * (5.5e6 + 4 * 2e6));
+    check_cost(WITH("", THREE_SIZES("halving")), 8, 2 * (5.5e6 + 1.5e6 + 1e6));
+    check_cost(WITH("", THREE_SIZES("best")), 4, 6 * 1.5e6);
+    /* Over both levels at once each message is an eighth; within a machine it takes nothing. */
+    check_cost(WITH("\"collective\": \"ring\", ",
+                    "{\"children\": 4, \"bytes_per_second\": 1e15}, " THREE_SIZES("best")),
+               8, 14 * 1e6);
+    /* A line through the first two that would be below 0. */
+    check_cost(WITH("", "{\"children\": 8, \"collective\": \"ring\", \"messages\": [" SIZE(
+                            "2e6", "1e6") ", " SIZE("4e6", "5e6") "]}"),
+               8, 14 * .5e6);
+    /* A rate and a latency as sizes. */
+    check_cost(WITH("", "{\"children\": 64, \"collective\": \"tree\", \"messages\": [" SIZE(
+                            "1e3", "2e3") ", " SIZE("1e4", "11e3") "]}"),
+               8, 6 * (1000 + 8e6));
+}
+
 static void check_places(void)
 {
     hk_topology *topology = parse(WITH("", LEVEL "," LEVEL "," LEVEL), NULL);
@@ -183,6 +250,8 @@ int main(void)
     check_prefixes();
     check_costs();
     check_turns();
+    check_many_sizes();
+    check_sizes();
     check_places();
     return check_result();
 }

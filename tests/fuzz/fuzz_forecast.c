@@ -17,7 +17,8 @@ static const char topology_text[] =
     "{\"hocket_topology\": 1, \"bucket_bytes\": 99999, \"device\": {\"speed\": 2, \"flops\": "
     "1e9},\n"
     "\"levels\": [{\"children\": 4, \"bytes_per_second\": 1e9, \"latency_ns\": 5},\n"
-    "{\"children\": 2, \"bytes_per_second\": 1e8, \"collective\": \"tree\"}]}\n";
+    "{\"children\": 2, \"messages\": [{\"bytes\": 9, \"ns\": 7}, {\"bytes\": 5e4, \"ns\": "
+    "1e6}]}]}\n";
 static const char copies_text[] = "{\"hocket_topology\": 1, \"collective\": \"copies\",\n"
                                   "\"levels\": [{\"children\": 8, \"bytes_per_second\": 1e3}]}\n";
 

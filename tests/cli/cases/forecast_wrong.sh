@@ -9,6 +9,7 @@ wrong()
 }
 echo '{"hocket_topology": 1, "levels": [{"children": -4, "bytes_per_second": 1}]}' > negative.json
 echo '{"hocket_topology": 1, "level": []}' > unknown.json
+echo '{"hocket_topology": 1, "levels": [{"children": 4, "messages": [{"bytes": 9, "ns": 5}, {"bytes": 8, "ns": 6}]}]}' > falling.json
 printf 'GIF89a' > picture.json
 wrong
 wrong "$run"
@@ -20,6 +21,7 @@ wrong "$run" --topology "$good" --slow 3:1.5,
 wrong "$run" --topology "$good" --slow 3:1.5 --devices 2
 wrong "$run" --topology negative.json
 wrong "$run" --topology unknown.json
+wrong "$run" --topology falling.json
 wrong "$run" --topology picture.json
 wrong picture.json --topology "$good"
 ls ./*.svg 2> /dev/null
