@@ -1,5 +1,6 @@
 /* A million small arrays take memory of the host; when they are gone and the runtime has ended, the system has it back. */
 #include "check.h"
+#include "resident_bytes.h"
 
 #include "base/sanitizer.h"
 
@@ -8,17 +9,6 @@
 #include <unistd.h>
 
 enum { ARRAYS = 1000000, MIB = 1 << 20 };
-
-static int64_t resident_bytes(void)
-{
-    long size = 0, pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (file && fscanf(file, "%ld %ld", &size, &pages) != 2)
-        pages = 0;
-    if (file)
-        fclose(file);
-    return pages * sysconf(_SC_PAGESIZE);
-}
 
 int main(void)
 {

@@ -3,6 +3,7 @@
 #include "base/sanitizer.h"
 #include "engine/engine.h"
 #include "tests/check.h"
+#include "tests/resident_bytes.h"
 
 #include <hocket/runtime.h>
 #include <stdatomic.h>
@@ -31,17 +32,6 @@ static void issue(hki_var *var)
     spec->operation = "wait";
     spec->expected_ns = INT64_MAX;
     hki_task_submit(task);
-}
-
-static int64_t resident_bytes(void)
-{
-    long size = 0, pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (file && fscanf(file, "%ld %ld", &size, &pages) != 2)
-        pages = 0;
-    if (file)
-        fclose(file);
-    return pages * sysconf(_SC_PAGESIZE);
 }
 
 int main(void)
