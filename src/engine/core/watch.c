@@ -50,7 +50,7 @@ void hki_watch_begin(hki_watch *watch, hki_var *var, uint64_t begin, uint64_t en
 bool hki_watch_is_written(hki_watch *watch, bool ends)
 {
     hki_runtime *runtime = watch->var ? watch->var->runtime : NULL;
-    bool is_written = watch->is_written;
+    bool is_written;
     /* In the child of a fork nobody writes to the parent's variables, and its lock may be taken for ever. */
     if (runtime && hki_runtime_is_here(runtime)) {
         hki_biased_acquire(&runtime->issue_lock);
@@ -60,6 +60,8 @@ bool hki_watch_is_written(hki_watch *watch, bool ends)
         if (ends && watch->next)
             watch->next->link = watch->link;
         hki_biased_release(&runtime->issue_lock);
+    } else {
+        is_written = watch->is_written;
     }
     if (ends)
         watch->var = NULL;
