@@ -3,8 +3,6 @@
 #include "engine/sched/scoreboard.h"
 #include "engine/sched/steal.h"
 
-#include <sched.h>
-
 /* Puts the task behind `previous`, which is in the list; NULL: first. */
 static void link_behind(hki_queue *queue, hki_task *previous, hki_task *task)
 {
@@ -109,16 +107,11 @@ void hki_queue_notify(hki_queue *queue)
         hki_queue_wake(queue);
 }
 
-void hki_queue_note_issuer(hki_queue *queue)
-{
-    atomic_store_explicit(&queue->issuer, 1 + sched_getcpu(), memory_order_relaxed);
-}
-
 void hki_queue_push(hki_task *task)
 {
     hki_queue *queue = hki_task_home(task);
     if (task->spec.piece_count > 1 && !hki_in_task())
-        hki_queue_note_issuer(queue);
+        atomic_store_explicit(&queue->has_issuer, true, memory_order_relaxed);
     hki_lock_acquire(&queue->lock);
     link_in_order(queue, task);
     hki_lock_release(&queue->lock);

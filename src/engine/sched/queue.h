@@ -29,9 +29,9 @@ struct hki_queue {
     hki_queue *home;
     hki_park park;
     _Atomic(int32_t) free_cores; /* that it does not keep busy; of an accelerator 0 */
-    /* 1 + the processor of a thread that issues long tasks, or runs them while it waits; 0: it sleeps. */
-    _Atomic(int32_t) issuer;
-    int number; /* in runtime->queues */
+    _Atomic(bool)
+        has_issuer; /* a thread issues long tasks, or runs them while it waits, and does not sleep */
+    int number;     /* in runtime->queues */
     _Alignas(HKI_CACHE_LINE) hki_lock lock;
     struct {
         hki_task *first, *last;
@@ -120,8 +120,6 @@ void hki_queue_wake(hki_queue *queue);
 /* The same, unless one is looking already, or will look again in a moment, being at a short task: waking costs more than
  * that. A worker that finds much to do wakes the next. */
 void hki_queue_notify(hki_queue *queue);
-/* This thread, which is no worker, issues long tasks of the queue, or runs them. */
-void hki_queue_note_issuer(hki_queue *queue);
 /* One of its cores, if one is free; free again. */
 bool hki_queue_acquire_core(hki_queue *queue);
 void hki_queue_release_core(hki_queue *queue);

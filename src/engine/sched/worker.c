@@ -5,28 +5,15 @@
 #include "engine/sched/tracing.h"
 
 #include <fenv.h>
-#include <sched.h>
 
 /* To its device's cores, not to one of them: the thread that issues calls is on some core, too, and a worker woken there would
  * take it from that thread while another is free. */
-static void pin(const hki_queue *queue, int but)
+static void pin(const hki_queue *queue)
 {
-    int processors[HKI_MAX_CORES], count = 0;
+    int processors[HKI_MAX_CORES];
     for (int i = 0; i < queue->worker_count; i++)
-        if (queue->workers[i].processor != but)
-            processors[count++] = queue->workers[i].processor;
-    if (count > 0)
-        hki_cpu_pin(processors, count);
-}
-
-/* From the processor of the thread that issues: the kernel lets both take turns for long while another one is idle. */
-static void step_aside(const hki_queue *queue)
-{
-    const int issuer = atomic_load_explicit(&queue->issuer, memory_order_relaxed) - 1;
-    if (issuer < 0 || issuer != sched_getcpu())
-        return;
-    pin(queue, issuer);
-    pin(queue, -1);
+        processors[i] = queue->workers[i].processor;
+    hki_cpu_pin(processors, queue->worker_count);
 }
 
 /* A worker at a long task is not attentive: others must be woken for what comes meanwhile. */
@@ -36,7 +23,6 @@ static hki_task *execute_attentively(hki_executor *executor, hki_claim claim)
     const hki_task_spec *spec = &claim.task->spec;
     const bool is_long = spec->piece_count > 1 || spec->expected_ns > HKI_LONG_TASK_NS;
     if (is_long) {
-        step_aside(queue);
         hki_park_leave(&queue->park);
         if (hki_queue_has_work(queue))
             hki_queue_notify(queue);
@@ -99,7 +85,7 @@ static bool try_begin(hki_queue *queue)
  * one that finds all cores taken. */
 static bool is_too_many(hki_queue *queue, uint32_t other_spinners)
 {
-    return atomic_load_explicit(&queue->issuer, memory_order_relaxed) != 0 &&
+    return atomic_load_explicit(&queue->has_issuer, memory_order_relaxed) &&
            (atomic_load(&queue->free_cores) <= 0 ||
             (other_spinners > 0 && other_spinners + 1 == (uint32_t)queue->worker_count));
 }
@@ -159,7 +145,7 @@ void *hki_worker_main(void *argument)
                              .slot = worker->slot};
     hki_tracing_name_worker(worker);
     fesetenv(FE_DFL_ENV);
-    pin(queue, -1);
+    pin(queue);
     hki_park_attend(&queue->park);
     while (wait_for_work(queue)) {
         work(&executor);

@@ -15,7 +15,7 @@ static bool help_queue(hki_queue *queue, int64_t most_ns, hki_queue **kept)
     if (*kept != queue) {
         if (!hki_queue_wants_help(queue) || !hki_queue_acquire_core(queue))
             return false;
-        hki_queue_note_issuer(queue);
+        atomic_store_explicit(&queue->has_issuer, true, memory_order_relaxed);
     }
     const hki_claim claim = hki_queue_pop(queue, NULL, most_ns);
     *kept = claim.task ? queue : NULL;
@@ -72,7 +72,7 @@ static void sleep_once(const hki_help *self, int64_t so_far_ns, int64_t left_ns)
 {
     hki_scheduler *scheduler = self->runtime->scheduler;
     for (int i = 0; i < scheduler->home_count; i++)
-        atomic_store_explicit(&self->runtime->queues[i]->issuer, 0, memory_order_relaxed);
+        atomic_store_explicit(&self->runtime->queues[i]->has_issuer, false, memory_order_relaxed);
     if (self->wait) {
         uint32_t expected = 0;
         if (atomic_compare_exchange_strong(&self->wait->signalled, &expected, HKI_SLEEPING) ||
