@@ -31,7 +31,9 @@ struct hki_queue {
     _Atomic(int32_t) free_cores; /* that it does not keep busy; of an accelerator 0 */
     _Atomic(bool)
         has_issuer; /* a thread issues long tasks, or runs them while it waits, and does not sleep */
-    int number;     /* in runtime->queues */
+    /* 1 + the processor of a thread that has a core of it, and waits there; 0: there is none. */
+    _Atomic(int32_t) helper;
+    int number; /* in runtime->queues */
     _Alignas(HKI_CACHE_LINE) hki_lock lock;
     struct {
         hki_task *first, *last;

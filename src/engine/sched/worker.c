@@ -5,15 +5,29 @@
 #include "engine/sched/tracing.h"
 
 #include <fenv.h>
+#include <sched.h>
 
 /* To its device's cores, not to one of them: the thread that issues calls is on some core, too, and a worker woken there would
  * take it from that thread while another is free. */
-static void pin(const hki_queue *queue)
+static void pin(const hki_queue *queue, int but)
 {
-    int processors[HKI_MAX_CORES];
+    int processors[HKI_MAX_CORES], count = 0;
     for (int i = 0; i < queue->worker_count; i++)
-        processors[i] = queue->workers[i].processor;
-    hki_cpu_pin(processors, queue->worker_count);
+        if (queue->workers[i].processor != but)
+            processors[count++] = queue->workers[i].processor;
+    if (count > 0)
+        hki_cpu_pin(processors, count);
+}
+
+/* From the processor of a thread that runs pieces while it waits: the kernel lets both take turns for long while another is idle. As that
+ * thread has a core, no more workers are at work than there are others. */
+static void step_aside(const hki_queue *queue)
+{
+    const int helper = atomic_load_explicit(&queue->helper, memory_order_relaxed) - 1;
+    if (helper < 0 || helper != sched_getcpu())
+        return;
+    pin(queue, helper);
+    pin(queue, -1);
 }
 
 /* A worker at a long task is not attentive: others must be woken for what comes meanwhile. */
@@ -23,6 +37,7 @@ static hki_task *execute_attentively(hki_executor *executor, hki_claim claim)
     const hki_task_spec *spec = &claim.task->spec;
     const bool is_long = spec->piece_count > 1 || spec->expected_ns > HKI_LONG_TASK_NS;
     if (is_long) {
+        step_aside(queue);
         hki_park_leave(&queue->park);
         if (hki_queue_has_work(queue))
             hki_queue_notify(queue);
@@ -145,7 +160,7 @@ void *hki_worker_main(void *argument)
                              .slot = worker->slot};
     hki_tracing_name_worker(worker);
     fesetenv(FE_DFL_ENV);
-    pin(queue);
+    pin(queue, -1);
     hki_park_attend(&queue->park);
     while (wait_for_work(queue)) {
         work(&executor);

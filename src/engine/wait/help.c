@@ -1,11 +1,19 @@
 #include "engine/wait/help.h"
 
+#include <sched.h>
+
 enum {
     BUSY_SPIN_NS = 5000, /* where no core is free: for tasks that end any moment */
     SPINS = 16
 };
 
 /* ---- running something ----------------------------------------------------------------------------------------------- */
+
+static void release(hki_queue *queue)
+{
+    atomic_store_explicit(&queue->helper, 0, memory_order_relaxed);
+    hki_queue_release_core(queue);
+}
 
 /* Runs what is ready in the queue and not expected to take more than most_ns, if nobody else is going to, and a core of the
  * device is free. The core is kept while there is something to run: a worker that got it in between would be a thread more than
@@ -16,6 +24,7 @@ static bool help_queue(hki_queue *queue, int64_t most_ns, hki_queue **kept)
         if (!hki_queue_wants_help(queue) || !hki_queue_acquire_core(queue))
             return false;
         atomic_store_explicit(&queue->has_issuer, true, memory_order_relaxed);
+        atomic_store_explicit(&queue->helper, 1 + sched_getcpu(), memory_order_relaxed);
     }
     const hki_claim claim = hki_queue_pop(queue, NULL, most_ns);
     *kept = claim.task ? queue : NULL;
@@ -27,7 +36,7 @@ static bool help_queue(hki_queue *queue, int64_t most_ns, hki_queue **kept)
         if (atomic_load(&queue->runtime->ended))
             hki_cancel_all(queue->runtime);
     } else {
-        hki_queue_release_core(queue);
+        release(queue);
     }
     return claim.task;
 }
@@ -137,6 +146,6 @@ bool hki_help_until(const hki_help *self)
         hki_lease_leave(runtime);
     const bool is_done = help_on(self, &kept);
     if (kept)
-        hki_queue_release_core(kept);
+        release(kept);
     return is_done;
 }
