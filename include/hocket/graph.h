@@ -69,8 +69,9 @@ HK_API const hk_status *hk_graph_status(const hk_graph *graph);
  * together (see exact). Never on the tape. Blocks like a call, while the run-ahead window is full. */
 HK_API void hk_replay(hk_graph *graph, hk_array *const *bound, int count);
 
-/* The same on the first `count` bound arrays. The others, all of whose elements the graph writes before it reads any, are new ones: made
- * gets them. One that is read first, or never written, is a failed array. */
+/* The same on the first `count` bound arrays. The others, all of whose elements the graph writes before it reads any, are new ones of
+ * their shape, dtype and device: made, with room for hk_graph_bound_count(graph) - count, gets them, which the caller releases. One that is
+ * read first, or never written, or for which memory is short, is a failed array. Blocks as hk_replay does. */
 HK_API void hk_replay_anew(hk_graph *graph, hk_array *const *bound, int count, hk_array **made);
 
 /* Of the arrays that each replay takes. 0 for NULL. Does not block. */

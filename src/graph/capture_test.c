@@ -508,6 +508,9 @@ static void test_new_arrays(void)
     made[1] = NULL;
     hk_replay_anew(graph, (hk_array *[]){x, x}, 2, made + 1);
     CHECK(!hk_ok(hk_wait(made[1])));
+    made[1] = NULL;
+    hk_replay_anew(graph, NULL, 2, made + 1);
+    CHECK(strstr(hk_status_message(hk_wait(made[1])), "bound is NULL, but count is 2"));
     CHECK(hk_graph_takes(graph, 0, y) && hk_graph_takes(graph, 2, y));
     CHECK(!hk_graph_takes(graph, 0, line(7, 0)) && !hk_graph_takes(graph, 0, hk_cast(x, HK_F64)));
     CHECK(!hk_graph_takes(graph, 3, y) && !hk_graph_takes(graph, -1, y));

@@ -18,8 +18,12 @@ void(hk_replay_anew)(hk_graph *graph, hk_array *const *bound, int count, hk_arra
 {
     const int all = hk_graph_bound_count(graph);
     hk_array *few[32], **arrays = all <= 32 ? few : malloc((size_t)all * sizeof *arrays);
-    if (count < 0 || count > all || (count > 0 && !bound)) {
+    if (count < 0 || count > all) {
         (hk_replay)(graph, bound, count);
+    } else if (count > 0 && !bound) {
+        for (int i = count; i < all; i++)
+            made[i - count] = hki_array_create_failed(NULL, operation, NULL, 0, HK_INVALID_ARGUMENT,
+                                                      "bound is NULL, but count is %d", count);
     } else if (!arrays) {
         for (int i = count; i < all; i++)
             made[i - count] = hki_array_create_failed(NULL, operation, bound, count,

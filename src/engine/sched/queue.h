@@ -29,8 +29,8 @@ struct hki_queue {
     hki_queue *home;
     hki_park park;
     _Atomic(int32_t) free_cores; /* that it does not keep busy; of an accelerator 0 */
-    _Atomic(bool)
-        has_issuer; /* a thread issues long tasks, or runs them while it waits, and does not sleep */
+    /* A thread issues long tasks, or runs them while it waits, and does not sleep. */
+    _Atomic(bool) has_issuer;
     /* 1 + the processor of a thread that has a core of it, and waits there; 0: there is none. */
     _Atomic(int32_t) helper;
     int number; /* in runtime->queues */

@@ -19,8 +19,8 @@ static void pin(const hki_queue *queue, int but)
         hki_cpu_pin(processors, count);
 }
 
-/* From the processor of a thread that runs pieces while it waits: the kernel lets both take turns for long while another is idle. As that
- * thread has a core, no more workers are at work than there are others. */
+/* From the processor of a thread that runs pieces while it waits: the kernel lets both take turns for long while another is
+ * idle. As that thread has a core, no more workers are at work than there are others. */
 static void step_aside(const hki_queue *queue)
 {
     const int helper = atomic_load_explicit(&queue->helper, memory_order_relaxed) - 1;

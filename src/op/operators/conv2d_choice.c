@@ -69,9 +69,9 @@ static bool is_possible(const hki_conv2d_geometry *g, hki_conv2d_pass pass, bool
     if (g->method == HKI_CONV2D_POINTWISE)
         return hki_conv2d_pointwise_fits(g);
     hki_conv2d_plan_init(&plan, g, pass, hki_conv2d_shape_get(f64));
-    return plan.winograd ==
-               (g->method == HKI_CONV2D_WINOGRAD || g->method == HKI_CONV2D_WINOGRAD_WIDE) &&
-           plan.direct == (g->method == HKI_CONV2D_DIRECT);
+    if (plan.winograd) /* of the tiles that were asked for, not of those by rule */
+        return g->method == (plan.tile_n == 6 ? HKI_CONV2D_WINOGRAD_WIDE : HKI_CONV2D_WINOGRAD);
+    return g->method == (plan.direct ? HKI_CONV2D_DIRECT : HKI_CONV2D_LANES);
 }
 
 static size_t scratch_bytes(const candidate *self)

@@ -33,8 +33,8 @@ typedef enum hki_conv2d_method {
     HKI_CONV2D_BY_RULE,       /* of those below, by estimated cycles */
     HKI_CONV2D_LANES,         /* samples, or strips of them, in the lanes */
     HKI_CONV2D_DIRECT,        /* columns of an image in the lanes */
-    HKI_CONV2D_WINOGRAD,      /* 16 products for 2 x 2 results of 3 x 3; of 5 x 5 as below */
-    HKI_CONV2D_WINOGRAD_WIDE, /* 36 products for 4 x 4 results of 3 x 3, or for 2 x 2 of 5 x 5 */
+    HKI_CONV2D_WINOGRAD,      /* 16 products for 2 x 2 results of 3 x 3 */
+    HKI_CONV2D_WINOGRAD_WIDE, /* 36 for 4 x 4 results of 3 x 3, or 2 x 2 of 5 x 5; float32 */
     HKI_CONV2D_POINTWISE,     /* conv2d_pointwise.h */
     HKI_CONV2D_COLUMNS,       /* conv2d_columns.h */
     HKI_CONV2D_METHOD_COUNT

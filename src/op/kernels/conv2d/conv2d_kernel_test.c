@@ -3,6 +3,7 @@
 
 #include "base/sanitizer.h"
 #include "op/kernels/conv2d/conv2d_columns.h"
+#include "op/kernels/conv2d/conv2d_plan.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -245,6 +246,32 @@ static void check_parts(const example *e, hki_conv2d_geometry g, bool f64, const
         }
         free(y2);
         free(dx2);
+    }
+}
+
+/* What the rule takes: the products of a tile along an axis, 0 where all is multiplied out; few samples have tiles in the lanes. */
+static void check_rules(void)
+{
+    static const struct {
+        int64_t samples, channels, side, outputs, kernel, n;
+    } cases[] = {
+        {32, 96, 26, 256, 5, 6}, {32, 64, 24, 64, 3, 6}, {32, 256, 6, 256, 3, 4},
+        {32, 512, 3, 512, 3, 0}, {1, 96, 26, 256, 5, 6}, {1, 64, 56, 64, 3, 6},
+        {1, 512, 3, 512, 3, 0},  {32, 8, 24, 64, 3, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const int64_t k = cases[i].kernel, pad = k / 2;
+        const hki_conv2d_geometry g =
+            geometry_make(cases[i].samples, cases[i].channels, cases[i].side, cases[i].side,
+                          cases[i].outputs, k, k, 1, 1, pad, pad, 1, 1);
+        hki_conv2d_plan plan;
+        hki_conv2d_plan_init(&plan, &g, HKI_CONV2D_FORWARD, hki_conv2d_shape_get(false));
+        const int64_t n = plan.winograd ? plan.tile_n : 0;
+        if (n != cases[i].n || plan.tiles_in_lanes != (n > 0 && g.samples == 1)) {
+            printf("FAIL rules, case %zu: tiles of %lld, in the lanes %d\n", i, (long long)n,
+                   plan.tiles_in_lanes);
+            failures++;
+        }
     }
 }
 
@@ -493,6 +520,7 @@ int main(void)
     }
     check_columns_alone();
     check_part_scratch();
+    check_rules();
     if (failures)
         printf("%d failures\n", failures);
     return failures != 0;

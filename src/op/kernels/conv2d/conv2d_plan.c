@@ -396,10 +396,9 @@ static void choose_method(hki_conv2d_plan *plan, const hki_conv2d_geometry *g)
     bool winograd = can_be_winograd(plan), direct = can_be_direct(plan);
     if (g->method == HKI_CONV2D_LANES)
         return;
-    const bool narrow = g->method == HKI_CONV2D_WINOGRAD && winograd_tile_m(plan, 4) > 0;
-    plan->tile_n = narrow || winograd_tile_m(plan, 6) == 0 ? 4 : 6;
-    plan->winograd =
-        winograd && (g->method == HKI_CONV2D_WINOGRAD || g->method == HKI_CONV2D_WINOGRAD_WIDE);
+    plan->tile_n = g->method == HKI_CONV2D_WINOGRAD_WIDE ? 6 : 4;
+    plan->winograd = winograd && winograd_tile_m(plan, plan->tile_n) > 0 &&
+                     (g->method == HKI_CONV2D_WINOGRAD || g->method == HKI_CONV2D_WINOGRAD_WIDE);
     plan->direct = direct && g->method == HKI_CONV2D_DIRECT;
     if (plan->winograd || plan->direct)
         return;

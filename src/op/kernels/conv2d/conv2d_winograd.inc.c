@@ -75,7 +75,7 @@ LANES_INLINE void LANES_FN(winograd_coefficients)(const int n, const int length,
         LANES_FN(winograd_line_coefficients)(n, length, d[i], to + length * i);
 }
 
-/* G w G^T of a tile of target channels and all source channels: [n^2][source channel][channel of the tile], parts part_stride
+/* G w G^T of a tile of target channels and all source channels: [n^2][source channel][channel of the tile], parts weight_part
    apart. Lanes are weights one after the other in there; the last ones overlap those before. */
 LANES_INLINE void LANES_FN(winograd_pack_tile)(const int n, const int m,
                                                const hki_conv2d_plan *plan, const T *weight, T *to)
