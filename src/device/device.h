@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "device/known_values.h"
+#include "device/random_place.h"
 
 #include <hocket/device.h>
 
@@ -80,10 +81,14 @@ enum {
 typedef struct hki_recorder hki_recorder;
 typedef struct hki_recording hki_recording;
 typedef struct hki_recorder_class {
-    /* checks: their calls. NULL when memory is short. */
-    hki_recorder *(*create)(hki_device *device, int call_count, const int *checks, int check_count);
+    /* checks: their calls. draws: calls that draw random numbers. NULL when memory is short. */
+    hki_recorder *(*create)(hki_device *device, int call_count, const int *checks, int check_count,
+                            const int *draws, int draw_count);
     /* No task of it is under way, and all recordings have been dropped. */
     void (*destroy)(hki_device *device, hki_recorder *recorder);
+    /* Where the random numbers of the calls to come, or of the recording to be launched, begin, by draw. A recording takes no
+     * notice of its calls' options here. */
+    void (*place)(hki_device *device, hki_recorder *recorder, const hki_random_place *places);
     /* All calls follow, in their order: `call`, then run_call or copy_tensor. They are launched, or, with `records`, they
      * are only recorded. False, with nothing begun: there is no recording now. */
     bool (*begin)(hki_device *device, hki_recorder *recorder, bool records);

@@ -51,6 +51,14 @@ void hki_graph_clear(hk_graph *graph)
     graph->node_count = graph->slot_count = graph->draw_count = 0;
 }
 
+void hki_graph_draw(const hk_graph *graph, hki_stream_options *drawn)
+{
+    for (int i = 0; i < graph->draw_count; i++) {
+        drawn[i] = graph->draws[i];
+        hki_stream_take(&drawn[i]);
+    }
+}
+
 hk_graph *hk_graph_retain(hk_graph *graph)
 {
     if (graph && graph != &no_memory_graph)

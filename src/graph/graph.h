@@ -98,6 +98,10 @@ struct hk_graph {
     hki_recorded *recorded; /* recorded.h: owned; NULL: replays issue the nodes one by one */
 };
 
+/* Takes from the streams as the calls did, in their order, whatever order they are done in: where the numbers of each of the
+ * graph's draws begin this time. */
+void hki_graph_draw(const hk_graph *graph, hki_stream_options *drawn);
+
 /* A graph without nodes, with that status (taken). NULL when host memory is short. */
 hk_graph *hki_graph_create(const hk_status *status);
 /* The static graph for when host memory is short. */

@@ -15,7 +15,7 @@ enum {
 static bool is_recordable(const hk_graph *graph)
 {
     if (graph->node_count < 2 || graph->node_count > MAX_NODES || graph->options.exact ||
-        graph->draw_count > 0 || hki_runtime_is_serial(graph->runtime))
+        hki_runtime_is_serial(graph->runtime))
         return false;
     hki_device *device = graph->nodes[0].device;
     bool can = device->class && device->class->recorder && device->class->run_call;
@@ -99,6 +99,8 @@ void hki_recorded_destroy(hki_recorded *self)
     hki_stand_ins_deinit(&self->stand_ins);
     free(self->addresses);
     free(self->given);
+    free(self->places);
+    free(self->draws);
     free(self->touches);
     hki_writes_deinit(&self->steps.writes);
     free(self->steps.places);
@@ -122,11 +124,21 @@ static bool make_room(hki_recorded *self, const hk_graph *graph)
     self->touches = calloc(operands + 1, sizeof *self->touches);
     self->addresses = calloc(places, sizeof *self->addresses);
     self->given = calloc((size_t)graph->slot_count + 1, sizeof *self->given);
+    self->places = calloc((size_t)graph->draw_count + 1, sizeof *self->places);
+    self->draws = calloc((size_t)graph->draw_count + 1, sizeof *self->draws);
     bool made = hki_stand_ins_init(&self->stand_ins, graph, (int)operands) && self->steps.list &&
-                self->steps.places && self->touches && self->addresses && self->given;
+                self->steps.places && self->touches && self->addresses && self->given &&
+                self->places && self->draws;
     for (int i = 0; i < HKI_MAX_VARIANTS; i++)
         made = (self->variants[i].addresses = calloc(places, sizeof *self->addresses)) && made;
     return made;
+}
+
+static void find_draws(hki_recorded *self)
+{
+    for (int i = 0; i < self->steps.count; i++)
+        if (!self->steps.list[i].is_copy && self->steps.list[i].node->draw >= 0)
+            self->draws[self->draw_count++] = i;
 }
 
 static bool is_written(const hki_recorded *self, int slot)
@@ -184,6 +196,7 @@ hki_recorded *hki_recorded_create(hk_graph *graph)
         hki_stand_ins_keep(&self->stand_ins);
     self->can_vet = can_vet(self);
     self->fused_calls = hki_steps_fuse(&self->steps);
+    find_draws(self);
     uint64_t bytes = hki_steps_lay_out(&self->steps);
     self->memory = hki_storage_create(self->device, bytes > 0 ? bytes : HKI_STEPS_ALIGNMENT);
     if (self->steps.is_beyond || !self->memory || !hki_stand_ins_lay_out(&self->stand_ins)) {
@@ -281,6 +294,34 @@ static void find_operands(const hki_recorded *self, hki_task *task, hki_step *ea
         resolve(self, &call->out[j], each->out_place[j]);
 }
 
+/* Where the numbers of each draw begin in this replay. */
+static void find_places(hki_recorded *self, const hki_replay_payload *payload)
+{
+    for (int i = 0; i < self->draw_count; i++) {
+        const hki_stream_options *its =
+            &payload->drawn[self->steps.list[self->draws[i]].node->draw];
+        self->places[i] = (hki_random_place){its->seed, its->stream, its->position};
+    }
+    self->device->class->recorder->place(self->device, self->recorder, self->places);
+}
+
+/* A call by itself, whose options say where the numbers that it draws begin in this replay. */
+static void give_call(const hki_recorded *self, const hki_replay_payload *payload,
+                      const hki_step *its)
+{
+    union {
+        char bytes[HKI_MAX_OPTIONS_BYTES];
+        hki_stream_options stream;
+    } options;
+    hki_kernel_call call = its->call;
+    if (its->node->draw >= 0) {
+        memcpy(options.bytes, its->node->options, its->node->options_bytes);
+        options.stream = payload->drawn[its->node->draw];
+        call.options = options.bytes;
+    }
+    self->device->class->run_call(self->device, &call);
+}
+
 /* Several steps as one. */
 static void give_fused(const hki_recorded *self, const hki_step *steps)
 {
@@ -296,7 +337,7 @@ static void give_fused(const hki_recorded *self, const hki_step *steps)
 }
 
 /* Gives the device all steps: to launch, or to record. */
-static void give_steps(hki_recorded *self, hki_task *task)
+static void give_steps(hki_recorded *self, hki_task *task, const hki_replay_payload *payload)
 {
     const hki_device_class *class = self->device->class;
     for (int i = 0; i < self->steps.count; i++)
@@ -312,7 +353,7 @@ static void give_steps(hki_recorded *self, hki_task *task)
         else if (each->fused)
             give_fused(self, each);
         else
-            class->run_call(self->device, &each->call);
+            give_call(self, payload, each);
         i += each->fused ? each->fused - 1 : 0;
     }
     hki_task_blame(NULL);
@@ -352,7 +393,7 @@ static bool launch_recording(hki_recorded *self, const hki_variant *which)
 
 /* From a recording, which is made where these addresses are known to come again. False: nothing has been launched that
  * matters. */
-static bool replay_recording(hki_recorded *self, hki_task *task)
+static bool replay_recording(hki_recorded *self, hki_task *task, const hki_replay_payload *payload)
 {
     const hki_recorder_class *class = self->device->class->recorder;
     bool follows = hki_stand_ins_follow(&self->stand_ins, self->given, self->steps.count), is_known;
@@ -367,7 +408,7 @@ static bool replay_recording(hki_recorded *self, hki_task *task)
     if (self->refusals >= MAX_REFUSALS)
         return false;
     if (class->begin(self->device, self->recorder, true)) {
-        give_steps(self, task);
+        give_steps(self, task, payload);
         which->recording = class->end(self->device, self->recorder);
     }
     if (launch_recording(self, which))
@@ -387,18 +428,19 @@ static void run(hki_task *task, void *payload, int64_t piece)
     (void)piece;
     if (!self->recorder &&
         !(self->recorder = class->create(device, self->steps.count, self->steps.checks,
-                                         self->steps.check_count))) {
+                                         self->steps.check_count, self->draws, self->draw_count))) {
         hki_task_fail(task, 0, HK_OUT_OF_MEMORY, "no memory for what the replay's calls report");
         return;
     }
     class->spare(device, self->recorder, 0);
     find_addresses(self, own);
+    find_places(self, own);
     memcpy(self->given, self->addresses, slots * sizeof *self->given);
-    if (replay_recording(self, task))
+    if (replay_recording(self, task, own))
         return;
     memcpy(self->addresses, self->given, slots * sizeof *self->given);
     class->begin(device, self->recorder, false);
-    give_steps(self, task);
+    give_steps(self, task, own);
     class->end(device, self->recorder);
 }
 
@@ -442,7 +484,8 @@ bool hki_recorded_issue(hki_recorded *self, hki_storage *const *storages, const 
     hki_task *task =
         hki_task_begin(graph->runtime,
                        sizeof(hki_replay_payload) + slots * (sizeof *storages + sizeof *base) +
-                           ((size_t)self->touch_count + 1) * sizeof *payload->versions,
+                           ((size_t)self->touch_count + 1) * sizeof *payload->versions +
+                           (size_t)graph->draw_count * sizeof *payload->drawn,
                        self->touch_count + 1, 0);
     if (!task)
         return false;
@@ -453,6 +496,8 @@ bool hki_recorded_issue(hki_recorded *self, hki_storage *const *storages, const 
     payload->records = NULL;
     payload->base = (int64_t *)(void *)(payload->storages + slots);
     payload->versions = (uint64_t *)(void *)(payload->base + slots);
+    payload->drawn = (hki_stream_options *)(void *)(payload->versions + self->touch_count + 1);
+    hki_graph_draw(graph, payload->drawn);
     spec->versions = self->can_vet ? payload->versions : NULL;
     for (size_t i = 0; i < slots; i++) {
         const hki_slot *slot = &graph->slots[i];

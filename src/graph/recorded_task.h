@@ -44,6 +44,10 @@ struct hki_recorded {
     char **addresses; /* of the replay that is being launched: where its calls find their arrays, */
     char **given;     /* and where these lie, by slot */
 
+    int *draws; /* steps that draw random numbers, */
+    int draw_count;
+    hki_random_place *places; /* and where these begin in the replay that is being launched */
+
     _Atomic(int64_t) recorded_replays;
 };
 
@@ -51,6 +55,7 @@ typedef struct hki_replay_payload {
     hki_recorded *recorded;
     int64_t *base;             /* by slot */
     uint64_t *versions;        /* by touch */
+    hki_stream_options *drawn; /* by draw of the graph */
     uint64_t reported;         /* checks that have reported something; */
     const hk_status **records; /* of each of them, counted; NULL: none has, or no memory */
     hki_storage *storages[];   /* by slot; NULL: not used */

@@ -26,7 +26,7 @@ typedef struct replay {
     bool any_failed;           /* of the bound arrays, at its call */
     bool any_shared;           /* slots stand for one storage that did not when captured */
     hki_storage **storages;    /* that stand for the slots; NULL: not there now */
-    hki_stream_options *drawn; /* where the numbers of the graph\'s draws begin */
+    hki_stream_options *drawn; /* where the numbers of the graph's draws begin */
     int64_t *base;             /* elements, of a bound array in its storage; 0 of other slots */
     /* Storages of temporaries that nobody uses any more, for those to come: where calls are done as they are issued,
      * memory stays in the cache, and nothing is allocated. */
@@ -494,15 +494,6 @@ static bool issue(const replay *self, const hki_node *node)
                                         : issue_call(self, node);
 }
 
-/* Takes from the streams as the calls did, in their order, whatever order they are done in. */
-static void draw_all(const replay *self)
-{
-    for (int i = 0; i < self->graph->draw_count; i++) {
-        self->drawn[i] = self->graph->draws[i];
-        hki_stream_take(&self->drawn[i]);
-    }
-}
-
 static void issue_all(replay *self)
 {
     const hk_graph *graph = self->graph;
@@ -579,7 +570,7 @@ void(hk_replay)(hk_graph *graph, hk_array *const *bound, int count)
         refuse(bound, count, HK_OUT_OF_MEMORY, "out of host memory");
     else if (!issue_recorded(&self) &&
              (!self.any_shared || graph->node_count == graph->call_count || check_order(&self))) {
-        draw_all(&self);
+        hki_graph_draw(graph, self.drawn);
         issue_all(&self);
     }
     free(self.storages);

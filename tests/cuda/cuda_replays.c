@@ -200,8 +200,65 @@ static void test_shifted(void)
     end(0);
 }
 
+/* What a step draws, from the thread's stream and a generator, weighted so that the order matters; of no elements, too. */
+static void draw(hk_generator *generator, hk_array *x, hk_array *sum)
+{
+    HK_SCOPE;
+    const hk_dims shape = hk_shape(SIZE, 2);
+    hk_array *drawn = hk_random_uniform(shape, HK_F32, gpu());
+    hk_random_normal(hk_shape(0), HK_F32, gpu());
+    drawn = hk_add(hk_multiply(drawn, 0.75),
+                   hk_random_normal_from(generator, 1, 2, shape, HK_F32, gpu()));
+    drawn = hk_add(drawn, hk_cast(hk_random_int(0, 50, shape, HK_I32, gpu()), HK_F32));
+    drawn = hk_add(drawn, hk_random_gamma(2, shape, HK_F32, gpu()));
+    hk_assign(sum, hk_add(hk_multiply(sum, 0.5), hk_multiply(drawn, x)));
+}
+
+/* Steps that draw are recorded like others, and each replay draws what the calls would have drawn, whatever has been drawn and
+ * sown in between. */
+static void test_draws(void)
+{
+    enum { STEPS = 12, SOWN = 7 };
+    float values[2][2 * SIZE], after[2];
+    begin(HK_ENGINE_DEFAULT);
+    for (int captures = 0; captures < 2; captures++) {
+        HK_SCOPE;
+        hk_generator *generator = hk_generator_create(3);
+        hk_graph *graph = NULL;
+        hk_array *x = numbers(hk_shape(SIZE, 2), 5),
+                 *sum = hk_zeros(hk_shape(SIZE, 2), HK_F32, gpu());
+        hk_seed(11);
+        for (int i = 0; i < STEPS; i++) {
+            HK_SCOPE;
+            if (i == SOWN)
+                hk_seed(99);
+            hk_random_uniform(hk_shape(i), HK_F32, gpu());
+            if (graph) {
+                hk_replay(graph, NULL, 0);
+                continue;
+            }
+            if (captures)
+                hk_capture_begin(NULL, 0);
+            draw(generator, x, sum);
+            if (captures)
+                graph = hk_capture_end(NULL);
+        }
+        CHECK(hk_ok(hk_to_host(sum, values[captures], sizeof values[0])));
+        CHECK(hk_ok(hk_to_host(hk_random_uniform(hk_shape(1), HK_F32, gpu()), &after[captures],
+                               sizeof after[0])));
+        if (graph)
+            CHECK(hk_graph_get_facts(graph).recorded_replays >= STEPS - 2);
+        hk_graph_release(graph);
+        hk_generator_release(generator);
+    }
+    CHECK(!memcmp(values[0], values[1], sizeof values[0]));
+    CHECK(after[0] == after[1]);
+    end(0);
+}
+
 int main(void)
 {
+    test_draws();
     for (int ahead = 1; ahead <= MOST_AHEAD; ahead++)
         test_loader(ahead);
     test_strided_outputs();

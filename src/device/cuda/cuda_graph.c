@@ -3,6 +3,7 @@
  * that it was captured with, those of the stream's workspace and of what kernels report to included. */
 #include "device/cuda/cuda_board.h"
 #include "device/cuda/cuda_internal.h"
+#include "device/cuda/cuda_random_places.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,12 @@ struct hki_recorder {
     hki_cuda_fault
         *board; /* a fault for each check; the next three are NULL, too, where there is none */
     hki_cuda_fault *faults; /* pinned: of each launch, and one to be forgotten, each check's */
-    unsigned launches;      /* with reports */
-    _Atomic(int) unsettled; /* of these */
+    int draw_count;
+    int *draws;                     /* their calls */
+    hki_random_place *places;       /* of this turn, by draw */
+    hki_random_place *places_there; /* in the device's memory; NULL: there is no draw */
+    unsigned launches;              /* with reports */
+    _Atomic(int) unsettled;         /* of these */
 };
 
 struct hki_recording {
@@ -128,6 +133,10 @@ bool hki_cuda_recorder_settle(hki_recorder *self, hki_cuda_slot *slot)
 
 static void destroy(hki_device *device, hki_recorder *self)
 {
+    if (self->places_there)
+        hki_cuda_release(device, self->places_there, 0);
+    free(self->places);
+    free(self->draws);
     if (self->board)
         hki_cuda_release(device, self->board, 0);
     if (self->faults)
@@ -149,18 +158,39 @@ static bool make_board(hki_device *device, hki_recorder *self)
     return self->board;
 }
 
-static hki_recorder *create(hki_device *device, int call_count, const int *checks, int check_count)
+/* A copy of so many calls' numbers; NULL: no memory. */
+static int *calls_of(const int *calls, int count)
+{
+    int *own = calloc((size_t)count + 1, sizeof *own);
+    if (own && count)
+        memcpy(own, calls, (size_t)count * sizeof *calls);
+    return own;
+}
+
+static bool make_places(hki_device *device, hki_recorder *self)
+{
+    const size_t bytes = (size_t)self->draw_count * sizeof *self->places;
+    if (bytes == 0)
+        return true;
+    self->places = calloc(1, bytes);
+    self->places_there = hki_cuda_allocate(device, bytes);
+    return self->places && self->places_there;
+}
+
+static hki_recorder *create(hki_device *device, int call_count, const int *checks, int check_count,
+                            const int *draws, int draw_count)
 {
     hki_recorder *self = calloc(1, sizeof *self);
     if (!self)
         return NULL;
     self->call_count = call_count;
     self->check_count = check_count;
+    self->draw_count = draw_count;
     self->reports = calloc((size_t)check_count + 1, sizeof *self->reports);
-    self->checks = calloc((size_t)check_count + 1, sizeof *self->checks);
-    if (self->checks && check_count)
-        memcpy(self->checks, checks, (size_t)check_count * sizeof *checks);
-    if (self->reports && self->checks && make_board(device, self))
+    self->checks = calls_of(checks, check_count);
+    self->draws = calls_of(draws, draw_count);
+    if (self->reports && self->checks && self->draws && make_board(device, self) &&
+        make_places(device, self))
         return self;
     destroy(device, self);
     return NULL;
@@ -181,6 +211,25 @@ void hki_cuda_refuse_recording(hki_cuda_stream *stream)
 int hki_cuda_current_call(const hki_cuda_stream *stream)
 {
     return stream->recorder ? stream->recorder->current : 0;
+}
+
+static void place(hki_device *device, hki_recorder *self, const hki_random_place *places)
+{
+    (void)device;
+    if (self->draw_count)
+        memcpy(self->places, places, (size_t)self->draw_count * sizeof *places);
+}
+
+const hki_random_place *hki_cuda_recorded_place(hki_cuda_stream *stream)
+{
+    const hki_recorder *self = stream->recorder;
+    if (!hki_cuda_is_recording(stream))
+        return NULL;
+    for (int i = 0; i < self->draw_count; i++)
+        if (self->draws[i] == self->current)
+            return &self->places_there[i];
+    hki_cuda_refuse_recording(stream);
+    return NULL;
 }
 
 static bool begin(hki_device *device, hki_recorder *self, bool records)
@@ -263,6 +312,7 @@ static bool launch(hki_device *device, hki_recorder *self, hki_recording *record
         return false;
     stream->current->recorder = self;
     meet_suspects(stream, self);
+    hki_cuda_launch_random_places(stream, self->places_there, self->places, self->draw_count);
     hki_cuda_ok(stream, cudaGraphLaunch(recording->graph, stream->handle), "cudaGraphLaunch");
     publish(stream, self);
     return true;
@@ -281,6 +331,7 @@ static void drop(hki_device *device, hki_recording *recording)
 
 const hki_recorder_class hki_cuda_recorder_class = {.create = create,
                                                     .destroy = destroy,
+                                                    .place = place,
                                                     .begin = begin,
                                                     .call = call,
                                                     .end = end,

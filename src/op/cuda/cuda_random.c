@@ -1,5 +1,6 @@
 #include "op/cuda/cuda_random.h"
 
+#include "device/cuda/cuda_random_places.h"
 #include "op/cuda/cuda_calls.h"
 #include "op/operators/random.h"
 
@@ -32,8 +33,8 @@ void hki_cuda_call_random(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
     const hki_stream_options *options = call->options;
     const hki_tensor *out = &call->out[0];
-    hki_cuda_draw draw = {
-        .seed = options->seed, .stream = options->stream, .position = options->position};
+    hki_cuda_draw draw = {.place = {options->seed, options->stream, options->position},
+                          .recorded = hki_cuda_recorded_place(stream)};
     set_distribution(&draw, call);
     if (out->size > 0)
         hki_cuda_launch_random(stream, &draw, out->dtype, out->data, out->size);

@@ -3,6 +3,11 @@
 #include "op/cuda/cuda_walk.cuh"
 #include "op/kernels/random/random_gamma.h"
 
+HKI_DEVICE hki_random_place place_of(const hki_cuda_draw &draw)
+{
+    return draw.recorded ? *draw.recorded : draw.place;
+}
+
 /* The elements of one counter. */
 HKI_DEVICE void make(const hki_cuda_draw &draw, const uint32_t words[4], float out[4])
 {
@@ -32,10 +37,11 @@ template <class Element, int N>
 HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
     random_numbers(const hki_cuda_draw draw, Element *out, const int64_t size, const bool is_wide)
 {
+    const hki_random_place from = place_of(draw);
     for (int64_t block = HKI_THREAD_INDEX; block * N < size; block += HKI_THREAD_COUNT) {
         uint32_t words[4];
         hki_pack<Element, N> made;
-        hki_random_words(draw.seed, draw.stream, draw.position + (uint64_t)block, words);
+        hki_random_words(from.seed, from.stream, from.position + (uint64_t)block, words);
         make(draw, words, made.at);
         if (is_wide && (block + 1) * N <= size) {
             reinterpret_cast<hki_pack<Element, N> *>(out)[block] = made;
@@ -67,8 +73,9 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
     gamma_numbers(const hki_cuda_draw draw, Element *out, const int64_t size)
 {
     constexpr int N = per_counter<Element>;
+    const hki_random_place from = place_of(draw);
     for (int64_t i = HKI_THREAD_INDEX; i < size; i += HKI_THREAD_COUNT) {
-        const hki_gamma_element self = {draw.seed, draw.stream, draw.position + (uint64_t)(i / N),
+        const hki_gamma_element self = {from.seed, from.stream, from.position + (uint64_t)(i / N),
                                         (uint64_t)(i % N)};
         out[i] = (Element)hki_random_gamma(&self, draw.a, draw.b);
     }

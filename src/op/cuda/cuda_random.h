@@ -3,6 +3,7 @@
 #define HOCKET_OP_CUDA_RANDOM_H
 
 #include "device/cuda/cuda_stream.h"
+#include "device/random_place.h"
 
 #include <hocket/array.h>
 
@@ -20,7 +21,8 @@ typedef enum hki_cuda_distribution {
 typedef struct hki_cuda_draw {
     hki_cuda_distribution distribution;
     int zero; /* no gap: the emulation takes what lies in one for an address */
-    uint64_t seed, stream, position;
+    hki_random_place place;
+    const hki_random_place *recorded; /* in the device's memory, in its stead; NULL: none */
     double a, b;
     uint64_t low, range;
 } hki_cuda_draw;
