@@ -264,7 +264,7 @@ static void test_convolutions(hki_cuda_stream *stream)
     with_bias.has_bias = true;
     CHECK(
         hki_cuda_convolution_adds_bias(hki_cuda_convolution_plan_for(stream, &with_bias, &failed)));
-    for (int32_t samples = 1; samples < 1000; samples++) {
+    for (int32_t samples = 5; samples < 1000; samples++) { /* fewer are done by own kernels */
         const hki_cuda_convolution other = convolution(HKI_CUDA_FORWARD, samples);
         CHECK(hki_cuda_convolution_plan_for(stream, &other, &failed) && !failed);
     }
@@ -364,6 +364,13 @@ static void test_rules(hki_cuda_stream *stream)
     other = three;
     other.dilation[1] = 2;
     CHECK_EQ_I64(hki_cuda_convolution_rule(&other, false), HKI_CUDA_BY_ESTIMATE);
+    other = three;
+    other.kind = HKI_CUDA_FORWARD;
+    other.samples = 1;
+    CHECK(hki_cuda_convolution_is_brief(&other));
+    CHECK_EQ_I64(hki_cuda_convolution_rule(&other, true), HKI_CUDA_BY_OWN_KERNEL);
+    other.out_channels = 2048; /* fills a GPU */
+    CHECK(!hki_cuda_convolution_is_brief(&other));
     other = three;
     other.kind = HKI_CUDA_BACKWARD_WEIGHT;
     other.samples = 5;

@@ -3,7 +3,8 @@
 #include <cudnn.h>
 
 enum {
-    FEW_SAMPLES = 4, /* transforms do not pay for so few */
+    FEW_SAMPLES = 4,       /* transforms do not pay for so few */
+    FEW_RESULTS = 1 << 20, /* nor do kernels with a block for a tile of them */
     SMALL = 26, /* rows of images that Winograd's transforms suit; larger ones are cut into tiles */
     FEW_PRODUCTS =
         128, /* input times output channels, below which a product of matrices is mostly empty */
@@ -26,6 +27,12 @@ static shape shape_of(const hki_cuda_convolution *p)
                    .is_three = k[0] == 3 && k[1] == 3,
                    .is_large = k[0] >= 5 && k[1] >= 5,
                    .is_small = p->in_size[0] <= SMALL && p->in_size[1] <= SMALL};
+}
+
+bool hki_cuda_convolution_is_brief(const hki_cuda_convolution *p)
+{
+    return p->kind == HKI_CUDA_FORWARD && !p->is_f64 && p->samples <= FEW_SAMPLES &&
+           (int64_t)p->samples * p->out_channels * p->out_size[0] * p->out_size[1] <= FEW_RESULTS;
 }
 
 static int forward_few(const shape *its)
@@ -81,6 +88,8 @@ static int backward_weight(const shape *its)
 int hki_cuda_convolution_rule(const hki_cuda_convolution *problem, bool tf32)
 {
     const shape its = shape_of(problem);
+    if (hki_cuda_convolution_is_brief(problem))
+        return HKI_CUDA_BY_OWN_KERNEL;
     if (problem->is_f64 || tf32 || problem->groups > 1 || problem->dilation[0] > 1 ||
         problem->dilation[1] > 1)
         return HKI_CUDA_BY_ESTIMATE;

@@ -12,4 +12,7 @@ enum { HKI_CUDA_BY_ESTIMATE = -1, HKI_CUDA_BY_OWN_KERNEL = -2 };
 /* tf32: factors may be rounded to that. What cuDNN does not offer for the problem is done by its estimate. */
 int hki_cuda_convolution_rule(const hki_cuda_convolution *problem, bool tf32);
 
+/* A forward convolution of float32 with so few results that tiles of them do not fill a GPU: own kernels cut its sums, too. */
+bool hki_cuda_convolution_is_brief(const hki_cuda_convolution *problem);
+
 #endif

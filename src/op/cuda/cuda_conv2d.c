@@ -3,7 +3,7 @@
 #include "op/operators/conv2d.h"
 
 #include "base/integer.h"
-#include "device/cuda/cuda_convolutions.h"
+#include "device/cuda/cuda_convolution_rules.h"
 #include "op/cuda/cuda_bias.h"
 #include "op/cuda/cuda_channel_kernels.h"
 #include "op/cuda/cuda_conv2d_few_kernels.h"
@@ -100,23 +100,30 @@ typedef struct convolution {
     int64_t groups;
     hki_cuda_convolution_kind kind;
     const hki_tensor *first, *second, *out; /* in the order of the kind */
+    const void *bias;                       /* NULL: none */
 } convolution;
 
 static void convolve_by_own(hki_cuda_stream *stream, void *context)
 {
-    static void (*const own[])(hki_cuda_stream * stream, bool f64, const hki_conv2d_geometry *g,
-                               int64_t groups, const void *first, const void *second,
-                               void *out) = {[HKI_CUDA_FORWARD] = hki_cuda_convolve,
-                                             [HKI_CUDA_BACKWARD_DATA] = hki_cuda_convolve_data,
-                                             [HKI_CUDA_BACKWARD_WEIGHT] = hki_cuda_convolve_weight};
     const convolution *self = context;
-    own[self->kind](stream, self->out->dtype == HK_F64, self->g, self->groups, self->first->data,
-                    self->second->data, self->out->data);
+    const bool f64 = self->out->dtype == HK_F64;
+    const void *first = self->first->data, *second = self->second->data;
+    void *out = self->out->data;
+    switch (self->kind) {
+    case HKI_CUDA_FORWARD:
+        hki_cuda_convolve(stream, f64, self->g, self->groups, first, second, self->bias, out);
+        break;
+    case HKI_CUDA_BACKWARD_DATA:
+        hki_cuda_convolve_data(stream, f64, self->g, self->groups, first, second, out);
+        break;
+    case HKI_CUDA_BACKWARD_WEIGHT:
+        hki_cuda_convolve_weight(stream, f64, self->g, self->groups, first, second, out);
+        break;
+    }
 }
 
-/* False: own kernels must do it. *added: with the bias. bias NULL: none. */
-static bool convolve_by_library(hki_cuda_stream *stream, convolution *self, const void *bias,
-                                bool *added)
+/* False: own kernels must do it. *added: with the bias. */
+static bool convolve_by_library(hki_cuda_stream *stream, convolution *self, bool *added)
 {
     const bool f64 = self->out->dtype == HK_F64;
     bool failed = false;
@@ -124,8 +131,7 @@ static bool convolve_by_library(hki_cuda_stream *stream, convolution *self, cons
     size_t bytes = 0;
     if (!fits(self->g))
         return false;
-    if ((uintptr_t)bias % ALIGNMENT)
-        bias = NULL;
+    const void *bias = (uintptr_t)self->bias % ALIGNMENT ? NULL : self->bias;
     const hki_cuda_convolution problem =
         problem_of(self->g, self->groups, self->kind, f64, bias != NULL);
     hki_cuda_convolution_plan *plan = hki_cuda_convolution_plan_for(stream, &problem, &failed);
@@ -156,12 +162,13 @@ static bool convolve_by_library(hki_cuda_stream *stream, convolution *self, cons
 }
 
 /* True: the bias, where one is given, has been added. */
-static bool convolve(hki_cuda_stream *stream, convolution self, const void *bias)
+static bool convolve(hki_cuda_stream *stream, convolution self)
 {
     bool added = false;
-    if (!convolve_by_library(stream, &self, bias, &added))
-        convolve_by_own(stream, &self);
-    return added;
+    if (convolve_by_library(stream, &self, &added))
+        return added;
+    convolve_by_own(stream, &self);
+    return true;
 }
 
 void hki_cuda_conv2d(const hki_kernel_call *call, hki_cuda_stream *stream)
@@ -179,11 +186,13 @@ void hki_cuda_conv2d(const hki_kernel_call *call, hki_cuda_stream *stream)
         hki_cuda_convolve_few(stream, f64, &g, groups, x->data, weight->data, addend, y);
         return;
     }
-    if (hki_cuda_is_pointwise(&g, groups))
+    const hki_cuda_convolution problem =
+        problem_of(&g, groups, HKI_CUDA_FORWARD, f64, addend != NULL);
+    if (hki_cuda_is_pointwise(&g, groups) && !hki_cuda_convolution_is_brief(&problem))
         hki_cuda_pointwise(stream, x->dtype, &g, x->data, weight->data, y);
     else
         added = convolve(
-            stream, (convolution){&g, groups, HKI_CUDA_FORWARD, x, weight, &call->out[0]}, addend);
+            stream, (convolution){&g, groups, HKI_CUDA_FORWARD, x, weight, &call->out[0], addend});
     if (has_bias && !added)
         hki_cuda_add_bias(stream, x->dtype, y,
                           (const int64_t[]){g.samples, g.out_channels, g.out_height * g.out_width},
@@ -203,7 +212,7 @@ void hki_cuda_conv2d_backward_data(const hki_kernel_call *call, hki_cuda_stream 
     else if (hki_cuda_is_pointwise(&g, groups))
         hki_cuda_pointwise_data(stream, dy->dtype, &g, dy->data, weight->data, dx->data);
     else
-        convolve(stream, (convolution){&g, groups, HKI_CUDA_BACKWARD_DATA, dy, weight, dx}, NULL);
+        convolve(stream, (convolution){&g, groups, HKI_CUDA_BACKWARD_DATA, dy, weight, dx, NULL});
 }
 
 static void sum_bias(hki_cuda_stream *stream, const hki_conv2d_geometry *g, const hki_tensor *dy,
@@ -238,6 +247,6 @@ void hki_cuda_conv2d_backward_weight(const hki_kernel_call *call, hki_cuda_strea
         hki_cuda_convolve_few_weight(stream, f64, &g, groups, x->data, dy->data, dweight->data);
     else if (!hki_cuda_is_pointwise(&g, groups) ||
              !hki_cuda_pointwise_weight(stream, x->dtype, &g, x->data, dy->data, dweight->data))
-        convolve(stream, (convolution){&g, groups, HKI_CUDA_BACKWARD_WEIGHT, x, dy, dweight}, NULL);
+        convolve(stream, (convolution){&g, groups, HKI_CUDA_BACKWARD_WEIGHT, x, dy, dweight, NULL});
     sum_bias(stream, &g, dy, call->out[1].data);
 }

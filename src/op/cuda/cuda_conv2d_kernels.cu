@@ -12,6 +12,10 @@ enum {
     EACH = 4,         /* rows and columns of a thread */
     PART_DEPTH = 512, /* terms that one block adds of a gradient of weights, at least */
     MOST_PARTS = 256,
+    SHORT_DEPTH = 64, /* the same of others, which are cut where there are few tiles, */
+    MORE_PARTS = 32,  /* into so many at most */
+    AT_ONCE = 8,      /* parts that are read at once */
+    BLOCKS = 256,     /* that keep a GPU busy; a constant, so that sums do not depend on it */
 };
 
 /* EACH elements that lie side by side, read at once. */
@@ -63,8 +67,9 @@ template <typename Element, typename Integer> struct problem {
     I kernel_height, kernel_width, stride_height, stride_width, pad_height, pad_width;
     I dilation_height, dilation_width;
     I groups, rows, columns, depth;
-    I parts, part_depth; /* of the depth, each added by itself */
-    const T *first, *second;
+    I parts, part_depth;            /* of the depth, each added by itself */
+    I part_size;                    /* elements from one part of the result to the next */
+    const T *first, *second, *bias; /* bias NULL: none */
     T *to;
 
     /* Window (n, i, j), or rather its row and column, and tap (c, u, v): what lies there in x; 0 in the padding. */
@@ -103,6 +108,8 @@ template <typename T, typename I> struct forward : problem<T, I> {
         its.first += group * (this->in_channels / this->groups) * this->in_plane();
         its.second += group * this->rows * this->depth;
         its.to += group * this->rows * this->out_plane();
+        if (its.bias)
+            its.bias += group * this->rows;
         return its;
     }
     __device__ base<I> of_terms() const
@@ -121,10 +128,11 @@ template <typename T, typename I> struct forward : problem<T, I> {
     {
         return this->under(this->first, column, term);
     }
-    __device__ void store(I row, const digits<I> &column, I, I, T sum) const
+    __device__ void store(I row, const digits<I> &column, I, T sum) const
     {
         this->to[(column.major * this->out_channels + row) * this->out_plane() +
-                 column.middle * this->out_width + column.minor] = sum;
+                 column.middle * this->out_width + column.minor] =
+            this->bias ? sum + this->bias[row] : sum;
     }
 };
 
@@ -166,12 +174,12 @@ template <typename T, typename I> struct backward_data : problem<T, I> {
         }
         if (down >= this->out_height || across >= this->out_width)
             return T(0);
-        return this->first[((column.major * this->out_channels + term.major) * this->out_height +
-                            down) *
-                               this->out_width +
-                           across];
+        return this
+            ->first[((column.major * this->out_channels + term.major) * this->out_height + down) *
+                        this->out_width +
+                    across];
     }
-    __device__ void store(I row, const digits<I> &column, I, I, T sum) const
+    __device__ void store(I row, const digits<I> &column, I, T sum) const
     {
         this->to[(column.major * this->in_channels + row) * this->in_plane() +
                  column.middle * this->in_width + column.minor] = sum;
@@ -206,9 +214,9 @@ template <typename T, typename I> struct backward_weight : problem<T, I> {
     {
         return this->under(this->first, term, column);
     }
-    __device__ void store(I row, const digits<I> &, I column, I part, T sum) const
+    __device__ void store(I row, const digits<I> &, I column, T sum) const
     {
-        this->to[(part * this->groups * this->rows + row) * this->columns + column] = sum;
+        this->to[row * this->columns + column] = sum;
     }
 };
 
@@ -257,7 +265,8 @@ template <typename P, int DOWN, int ACROSS> struct feed {
         add(left_term, left_step, of_terms);
         add(right_term, right_step, of_terms);
     }
-    __device__ void put(four<T> (*to_left)[DOWN / EACH + 1], four<T> (*to_right)[ACROSS / EACH]) const
+    __device__ void put(four<T> (*to_left)[DOWN / EACH + 1],
+                        four<T> (*to_right)[ACROSS / EACH]) const
     {
         const int term = (int)threadIdx.x % DEPTH, row = (int)threadIdx.x / DEPTH;
         const int at = (int)threadIdx.x % ACROSS, first = (int)threadIdx.x / ACROSS * RIGHT;
@@ -271,8 +280,7 @@ template <typename P, int DOWN, int ACROSS> struct feed {
 };
 
 /* A block makes a tile of DOWN x ACROSS elements; a thread EACH x EACH of them. */
-template <typename P, int DOWN, int ACROSS>
-HKI_KERNEL void HKI_BOUNDS(THREADS, 2) multiply(P all)
+template <typename P, int DOWN, int ACROSS> HKI_KERNEL void HKI_BOUNDS(THREADS, 2) multiply(P all)
 {
     typedef typename P::T T;
     typedef typename P::I I;
@@ -285,7 +293,8 @@ HKI_KERNEL void HKI_BOUNDS(THREADS, 2) multiply(P all)
     for (I tile = (I)blockIdx.x; tile < all.parts * all.groups * down * across;
          tile += (I)gridDim.x) {
         const I part = tile / (down * across) / all.groups;
-        const P p = all.of_group(tile / (down * across) % all.groups);
+        P p = all.of_group(tile / (down * across) % all.groups);
+        p.to += part * all.part_size;
         const I top = tile / across % down * DOWN, first = tile % across * ACROSS;
         const I begin = part * p.part_depth,
                 end = begin + p.part_depth < p.depth ? begin + p.part_depth : p.depth;
@@ -312,43 +321,110 @@ HKI_KERNEL void HKI_BOUNDS(THREADS, 2) multiply(P all)
             for (int i = 0; i < EACH; i++) {
                 const I row = top + its_row * EACH + i;
                 if (row < p.rows && column < p.columns)
-                    p.store(row, where, column, part, sums[i][j]);
+                    p.store(row, where, column, sums[i][j]);
             }
         }
     }
 }
 
-/* The parts of each element, in their order. */
-template <typename T> HKI_KERNEL void add_parts(T *to, const T *parts, int64_t count, int64_t size)
+/* The parts of each element, in their order; and the bias of its channel, of which there are `plane` elements in a row. */
+template <typename T>
+HKI_KERNEL void add_parts(T *to, const T *parts, int64_t count, int64_t size, const T *bias,
+                          int64_t channels, int64_t plane)
 {
     for (int64_t i = HKI_THREAD_INDEX; i < size; i += HKI_THREAD_COUNT) {
-        T sums[EACH] = {};
+        T sums[AT_ONCE] = {};
         int64_t part = 0;
-        for (; part + EACH <= count; part += EACH)
-            for (int j = 0; j < EACH; j++)
+        for (; part + AT_ONCE <= count; part += AT_ONCE)
+            for (int j = 0; j < AT_ONCE; j++)
                 sums[j] += parts[(part + j) * size + i];
         for (; part < count; part++)
             sums[0] += parts[part * size + i];
-        to[i] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+        const T sum = ((sums[0] + sums[1]) + (sums[2] + sums[3])) +
+                      ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+        to[i] = bias ? sum + bias[i / plane % channels] : sum;
     }
 }
 
-template <typename P, int DOWN, int ACROSS> static void launch_tiles(hki_cuda_stream *stream, const P &p)
+/* Sides of a tile, whose elements are EACH * EACH for each thread. */
+struct sides {
+    int down, across;
+};
+
+template <typename P> static int64_t tiles_of(const P &p, const sides &tile)
 {
-    const int64_t tiles = (int64_t)p.parts * p.groups * ((p.rows + DOWN - 1) / DOWN) *
-                          ((p.columns + ACROSS - 1) / ACROSS);
+    return (int64_t)p.groups * ((p.rows + tile.down - 1) / tile.down) *
+           ((p.columns + tile.across - 1) / tile.across);
+}
+
+/* The squarest tile that makes the fewest. Problems of 64 bits have but one kind. */
+template <typename P> static sides tile_of(const P &p)
+{
+    static const sides kinds[] = {{64, 64}, {32, 128}, {128, 32}, {256, 16}};
+    sides best = kinds[0];
+    for (const sides &each : kinds)
+        if (sizeof(typename P::I) == sizeof(int32_t) && tiles_of(p, each) < tiles_of(p, best))
+            best = each;
+    return best;
+}
+
+template <int DOWN, int ACROSS, typename P>
+static void launch_tiles(hki_cuda_stream *stream, const P &p)
+{
+    const int64_t tiles = p.parts * tiles_of(p, {DOWN, ACROSS});
     const unsigned grid = hki_cuda_grid(tiles, 1, hki_cuda_stream_multiprocessors(stream));
     HKI_LAUNCH_TOGETHER(stream, grid, THREADS, (multiply<P, DOWN, ACROSS>), p);
 }
 
-/* Few rows: a wide tile. */
 template <typename P> static void launch(hki_cuda_stream *stream, const P &p)
 {
-    enum { FEW_ROWS = 32, WIDE = 128, SIDE = 64 };
-    if (p.rows <= FEW_ROWS && sizeof(typename P::I) == sizeof(int32_t))
-        launch_tiles<P, FEW_ROWS, WIDE>(stream, p);
-    else
-        launch_tiles<P, SIDE, SIDE>(stream, p);
+    const int down = tile_of(p).down;
+    if constexpr (sizeof(typename P::I) == sizeof(int32_t)) {
+        if (down == 32)
+            return launch_tiles<32, 128>(stream, p);
+        if (down == 128)
+            return launch_tiles<128, 32>(stream, p);
+        if (down == 256)
+            return launch_tiles<256, 16>(stream, p);
+    }
+    launch_tiles<64, 64>(stream, p);
+}
+
+/* So many parts, about, and at most, of a result of `size` elements. How many there are follows from the shape alone, and so do the bytes of the
+ * sums. */
+template <typename P>
+static void launch_parts(hki_cuda_stream *stream, P p, int64_t size, int64_t wanted, int64_t most)
+{
+    typedef typename P::T T;
+    T *const to = p.to;
+    const T *const bias = p.bias;
+    wanted = wanted < most ? wanted : most;
+    wanted = wanted < 1 ? 1 : wanted;
+    const int64_t part =
+        ((p.depth + wanted - 1) / wanted + MOST_DEPTH - 1) / MOST_DEPTH * MOST_DEPTH;
+    p.part_depth = (typename P::I)part;
+    p.parts = (typename P::I)(part ? (p.depth + part - 1) / part : 1);
+    p.part_size = (typename P::I)size;
+    if (p.parts <= 1) {
+        launch(stream, p);
+        return;
+    }
+    p.to = (T *)hki_cuda_workspace(stream, (size_t)(p.parts * size) * sizeof(T));
+    p.bias = NULL;
+    if (!p.to)
+        return;
+    launch(stream, p);
+    HKI_LAUNCH(stream, hki_cuda_grid(size, THREADS, hki_cuda_stream_multiprocessors(stream)),
+               THREADS, add_parts<T>, to, (const T *)p.to, (int64_t)p.parts, size, bias,
+               (int64_t)p.out_channels, (int64_t)p.out_height * p.out_width);
+}
+
+/* Where there are few tiles, of few samples. */
+template <typename P>
+static void launch_short_parts(hki_cuda_stream *stream, const P &p, int64_t size)
+{
+    const int64_t wanted = BLOCKS / tiles_of(p, tile_of(p)), most = p.depth / SHORT_DEPTH;
+    launch_parts(stream, p, size, wanted < most ? wanted : most, MORE_PARTS);
 }
 
 template <typename P>
@@ -366,57 +442,43 @@ static P make(const hki_conv2d_geometry *g, int64_t groups, const void *first, c
     p.pad_height = (I)g->pad_height, p.pad_width = (I)g->pad_width;
     p.dilation_height = (I)g->dilation_height, p.dilation_width = (I)g->dilation_width;
     p.groups = (I)groups, p.rows = (I)rows, p.columns = (I)columns;
-    p.depth = p.part_depth = (I)depth, p.parts = 1;
-    p.first = (const T *)first, p.second = (const T *)second, p.to = (T *)to;
+    p.depth = (I)depth;
+    p.first = (const T *)first, p.second = (const T *)second, p.bias = NULL, p.to = (T *)to;
     return p;
 }
 
 template <typename T, typename I>
 static void launch_forward(hki_cuda_stream *stream, const hki_conv2d_geometry *g, int64_t groups,
-                           const void *x, const void *weight, void *y)
+                           const void *x, const void *weight, const void *bias, void *y)
 {
-    launch(stream, make<forward<T, I>>(g, groups, x, weight, y, g->out_channels / groups,
-                                       g->samples * g->out_height * g->out_width,
-                                       g->in_channels / groups * g->kernel_height *
-                                           g->kernel_width));
+    const int64_t positions = g->samples * g->out_height * g->out_width;
+    auto p = make<forward<T, I>>(g, groups, x, weight, y, g->out_channels / groups, positions,
+                                 g->in_channels / groups * g->kernel_height * g->kernel_width);
+    p.bias = (const T *)bias;
+    launch_short_parts(stream, p, positions * g->out_channels);
 }
 
 template <typename T, typename I>
 static void launch_data(hki_cuda_stream *stream, const hki_conv2d_geometry *g, int64_t groups,
                         const void *dy, const void *weight, void *dx)
 {
-    launch(stream, make<backward_data<T, I>>(g, groups, dy, weight, dx, g->in_channels / groups,
-                                             g->samples * g->in_height * g->in_width,
-                                             g->out_channels / groups * g->kernel_height *
-                                                 g->kernel_width));
+    const int64_t positions = g->samples * g->in_height * g->in_width;
+    auto p =
+        make<backward_data<T, I>>(g, groups, dy, weight, dx, g->in_channels / groups, positions,
+                                  g->out_channels / groups * g->kernel_height * g->kernel_width);
+    launch_short_parts(stream, p, positions * g->in_channels);
 }
 
-/* How many parts there are follows from the shape alone, and so do the bytes of the sums. */
 template <typename T, typename I>
 static void launch_weight(hki_cuda_stream *stream, const hki_conv2d_geometry *g, int64_t groups,
                           const void *x, const void *dy, void *dweight)
 {
     const int64_t columns = g->in_channels / groups * g->kernel_height * g->kernel_width,
-                  depth = g->samples * g->out_height * g->out_width,
-                  size = g->out_channels * columns;
-    auto p = make<backward_weight<T, I>>(g, groups, x, dy, dweight, g->out_channels / groups,
-                                         columns, depth);
-    int64_t wanted = depth / PART_DEPTH;
-    if (wanted < 1)
-        wanted = 1;
-    if (wanted > MOST_PARTS)
-        wanted = MOST_PARTS;
-    const int64_t part = ((depth + wanted - 1) / wanted + MOST_DEPTH - 1) / MOST_DEPTH * MOST_DEPTH;
-    p.part_depth = (I)part;
-    p.parts = (I)((depth + part - 1) / part);
-    if (p.parts > 1)
-        p.to = (T *)hki_cuda_workspace(stream, (size_t)(p.parts * size) * sizeof(T));
-    if (!p.to)
-        return;
-    launch(stream, p);
-    if (p.parts > 1)
-        HKI_LAUNCH(stream, hki_cuda_grid(size, THREADS, hki_cuda_stream_multiprocessors(stream)),
-                   THREADS, add_parts<T>, (T *)dweight, (const T *)p.to, (int64_t)p.parts, size);
+                  depth = g->samples * g->out_height * g->out_width;
+    launch_parts(stream,
+                 make<backward_weight<T, I>>(g, groups, x, dy, dweight, g->out_channels / groups,
+                                             columns, depth),
+                 g->out_channels * columns, depth / PART_DEPTH, MOST_PARTS);
 }
 
 /* Whether 32 bits hold every offset, with a tile beyond the end. */
@@ -425,21 +487,21 @@ static bool is_small(const hki_conv2d_geometry *g)
     const int64_t taps = g->kernel_height * g->kernel_width, most = INT64_C(1) << 30;
     return g->samples * g->in_channels * g->in_height * g->in_width < most &&
            g->samples * g->out_channels * g->out_height * g->out_width < most &&
-           g->in_channels * g->out_channels * taps < most / MOST_PARTS &&
-           g->stride_height < most && g->stride_width < most && g->pad_height < most &&
-           g->pad_width < most && g->dilation_height * g->kernel_height < most &&
+           g->in_channels * g->out_channels * taps < most / MOST_PARTS && g->stride_height < most &&
+           g->stride_width < most && g->pad_height < most && g->pad_width < most &&
+           g->dilation_height * g->kernel_height < most &&
            g->dilation_width * g->kernel_width < most;
 }
 
 void hki_cuda_convolve(hki_cuda_stream *stream, bool f64, const hki_conv2d_geometry *geometry,
-                       int64_t groups, const void *x, const void *weight, void *y)
+                       int64_t groups, const void *x, const void *weight, const void *bias, void *y)
 {
     if (f64)
-        launch_forward<double, int64_t>(stream, geometry, groups, x, weight, y);
+        launch_forward<double, int64_t>(stream, geometry, groups, x, weight, bias, y);
     else if (is_small(geometry))
-        launch_forward<float, int32_t>(stream, geometry, groups, x, weight, y);
+        launch_forward<float, int32_t>(stream, geometry, groups, x, weight, bias, y);
     else
-        launch_forward<float, int64_t>(stream, geometry, groups, x, weight, y);
+        launch_forward<float, int64_t>(stream, geometry, groups, x, weight, bias, y);
 }
 
 void hki_cuda_convolve_data(hki_cuda_stream *stream, bool f64, const hki_conv2d_geometry *geometry,
