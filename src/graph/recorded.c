@@ -305,20 +305,18 @@ static void find_places(hki_recorded *self, const hki_replay_payload *payload)
     self->device->class->recorder->place(self->device, self->recorder, self->places);
 }
 
-/* A call by itself, whose options say where the numbers that it draws begin in this replay. */
-static void give_call(const hki_recorded *self, const hki_replay_payload *payload,
-                      const hki_step *its)
+/* A call that draws, whose options say where its numbers begin in this replay. Its kernels report nothing: what reports keeps the
+ * call. */
+static void give_draw(const hki_recorded *self, const hki_stream_options *from, const hki_step *its)
 {
     union {
         char bytes[HKI_MAX_OPTIONS_BYTES];
         hki_stream_options stream;
     } options;
     hki_kernel_call call = its->call;
-    if (its->node->draw >= 0) {
-        memcpy(options.bytes, its->node->options, its->node->options_bytes);
-        options.stream = payload->drawn[its->node->draw];
-        call.options = options.bytes;
-    }
+    memcpy(options.bytes, its->node->options, its->node->options_bytes);
+    options.stream = *from;
+    call.options = options.bytes;
     self->device->class->run_call(self->device, &call);
 }
 
@@ -352,8 +350,10 @@ static void give_steps(hki_recorded *self, hki_task *task, const hki_replay_payl
             class->copy_tensor(self->device, &each->call.in[0], &each->call.out[0]);
         else if (each->fused)
             give_fused(self, each);
+        else if (each->node->draw >= 0)
+            give_draw(self, &payload->drawn[each->node->draw], each);
         else
-            give_call(self, payload, each);
+            class->run_call(self->device, &each->call);
         i += each->fused ? each->fused - 1 : 0;
     }
     hki_task_blame(NULL);

@@ -214,7 +214,7 @@ static const layer layers[] = {
     {"conv2d of small planes, weights", weigh_groups, {SHAPE(3, 1, 3, 3), SHAPE(300, 3, 2, 3)}},
     {"conv2d of one sample", convolve, {SHAPE(1, 70, 9, 11), SHAPE(37, 70, 3, 3), SHAPE(37)}},
     {"conv2d of few windows", convolve, {SHAPE(1, 60, 3, 4), SHAPE(260, 60, 5, 3), SHAPE(260)}},
-    {"conv2d of some windows", convolve, {SHAPE(1, 90, 5, 9), SHAPE(130, 90, 5, 3), SHAPE(130)}},
+    {"conv2d of some windows", convolve, {SHAPE(1, 30, 5, 9), SHAPE(130, 30, 5, 3), SHAPE(130)}},
     {"conv2d of one row", convolve_plainly, {SHAPE(1, 40, 3, 200), SHAPE(21, 40, 3, 3), SHAPE(21)}},
     {"conv2d of one sample in groups",
      convolve_groups,
