@@ -5,7 +5,7 @@ bench/lenet runs it; alone: /usr/bin/python3 bench/lenet_pytorch.py --threads 2 
 LeNet as the book has it (convolution 20 of 3x3, relu, average pool 2x2; convolution 50 of 5x5, relu,
 average pool 2x2; dense 128, relu, dense 10), Fashion-MNIST as a float tensor made once, a batch an
 index_select of it into a buffer made once, cross entropy, plain SGD. The time of a run is that of its
-steps, batches and completion included; loading, start and evaluation excluded. One line of JSON on stdout.
+steps, batches and completion included; loading, start, compiling and evaluation excluded. One line of JSON on stdout.
 
 Exit status 3: PyTorch or the data are not there; the reason is on stderr.
 """
@@ -92,6 +92,20 @@ def lenet(x, p):
     return F.linear(x, p[6], p[7])
 
 
+def loss_of(x, y, params):
+    return F.cross_entropy(lenet(x, params), y)
+
+
+def compiled_loss(x, y, params):
+    """Compiled for batches like this one; both passes are, once they have run."""
+    compiled = torch.compile(loss_of, dynamic=False)
+    for _ in range(3):
+        compiled(x, y, params).backward()
+    for param in params:
+        param.grad = None
+    return compiled
+
+
 def epoch_orders(args, count):
     """Yields the order of each epoch. A file holds whole epochs; it starts again at its end."""
     if args.order:
@@ -124,6 +138,7 @@ def arguments():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--format", choices=["contiguous", "channels_last"], default="channels_last")
     parser.add_argument("--onednn", choices=["on", "off"], default="on")
+    parser.add_argument("--compile", action="store_true", help="the network and its loss by torch.compile")
     parser.add_argument("--batch-size", type=int, default=256)
     parser.add_argument("--lr", type=float, default=0.2)
     parser.add_argument("--epochs", type=int, default=1)
@@ -152,6 +167,7 @@ def main():
     limit = args.steps or 1 << 62
     epoch_seconds, accuracies = [], []
     test = load(args.data, "t10k") if args.evaluate else None
+    loss_fn = compiled_loss(images[:batch].clone(), labels[:batch].clone(), params) if args.compile else loss_of
 
     start = time.monotonic()
     for epoch, order in enumerate(epoch_orders(args, count)):
@@ -161,7 +177,7 @@ def main():
         for index in order.split(batch):
             x = torch.index_select(images, 0, index, out=x_buffer[:len(index)])
             y = torch.index_select(labels, 0, index, out=y_buffer[:len(index)])
-            loss = F.cross_entropy(lenet(x, params), y)
+            loss = loss_fn(x, y, params)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             optimizer.step()
