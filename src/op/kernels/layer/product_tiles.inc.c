@@ -199,11 +199,25 @@ static void LANES_FN(product_turn_a)(const hki_product_call *call, int64_t i0, i
     }
 }
 
+/* So many rows of a matrix, `row` elements apart. */
+typedef struct LANES_FN(part) {
+    const T *from;
+    int64_t rows, columns, row;
+} LANES_FN(part);
+
 /* A block of c at work: rows, columns and sums. */
 typedef struct LANES_FN(product_block) {
     int64_t i0, i1, j0, j1, k0, k1;
-    int64_t live; /* sums that wait, of each tile */
+    int64_t live;           /* sums that wait, of each tile */
+    LANES_FN(part) next_a; /* what the next block copies of a transposed one */
 } LANES_FN(product_block);
+
+/* Fetches part number `at` of so many: copying waits for memory, and tiles do not. */
+static void LANES_FN(ask_for_share)(const LANES_FN(part) * part, int64_t at, int64_t parts)
+{
+    for (int64_t r = part->rows * at / parts; r < part->rows * (at + 1) / parts; r++)
+        LANES_FN(ask_for)(part->from + r * part->row, part->columns);
+}
 
 /* Rows in tiles that differ by a row at most, panel after panel. */
 static void LANES_FN(tree_sweep)(const hki_product_call *call, const LANES_FN(product_block) * b)
@@ -222,10 +236,13 @@ static void LANES_FN(tree_sweep)(const hki_product_call *call, const LANES_FN(pr
             .y_row = p->ldc};
     (p->trans_a ? LANES_FN(product_gather_a) : LANES_FN(product_turn_a))(call, b->i0, b->i1, b->k0,
                                                                          b->k1, call->a);
+    const int64_t calls = tiles * hki_divide_up(b->j1 - b->j0, HKI_LAYER_PANEL_VECTORS * L);
+    int64_t number = 0;
     for (int64_t j = b->j0, vectors; j < b->j1; j += vectors * L) {
         vectors = LANES_FN(panel_vectors)(b->j1, j);
         tile.outputs = hki_min(b->j1 - j, vectors * L);
         for (int64_t t = 0, i = b->i0, end; t < tiles; t++, i = end) {
+            LANES_FN(ask_for_share)(&b->next_a, number++, calls);
             end = b->i0 + LANES_FN(tile_begin)(rows, tiles, t + 1);
             tile.x = (const T *)call->a + t * call->a_tile;
             tile.y = (T *)p->c + i * p->ldc + j;
@@ -272,6 +289,19 @@ static void LANES_FN(product_sweep)(const hki_product_call *call, const LANES_FN
     }
 }
 
+/* Finds what the next block copies of a: one by one, its rows would come from memory late. */
+static void LANES_FN(look_ahead)(const hki_product_call *call, LANES_FN(product_block) * b)
+{
+    const hki_product *p = call->product;
+    const bool is_last = b->k1 == p->k;
+    const int64_t k = is_last ? 0 : b->k1, i = is_last ? b->i1 : b->i0;
+    b->next_a = (LANES_FN(part)){0};
+    if (p->trans_a && i < p->m)
+        b->next_a = (LANES_FN(part)){(const T *)p->a + k * p->lda + i,
+                                     hki_min(call->depth, p->k - k), hki_min(call->rows, p->m - i),
+                                     p->lda};
+}
+
 static void LANES_FN(product)(const hki_product_call *call)
 {
     const hki_product *p = call->product;
@@ -287,6 +317,7 @@ static void LANES_FN(product)(const hki_product_call *call)
                 LANES_FN(product_pack_b)(p, b.j0, b.j1, b.k0, b.k1, call->b);
                 for (b.i0 = first; b.i0 < hki_min(first + outer, p->m); b.i0 = b.i1) {
                     b.i1 = hki_min(b.i0 + call->rows, p->m);
+                    LANES_FN(look_ahead)(call, &b);
                     (call->pairs ? LANES_FN(tree_sweep) : LANES_FN(product_sweep))(call, &b);
                 }
                 for (int64_t k = b.k0; call->pairs && k < b.k1; k += HKI_SUM_RUN)
