@@ -59,6 +59,7 @@ LANES_INLINE void LANES_FN(tree_tile_body)(const LANES_FN(tree_tile) * t, const 
     const uint8_t *pairs = t->pairs;
     int64_t depth = t->live,
             waiting = t->live; /* so many, and those of them that are not on the stack */
+    const bool whole = t->ends && t->outputs == vectors * L;
     V sum[TREE_ROWS][HKI_LAYER_PANEL_VECTORS];
     for (int64_t left = t->inputs; left > 0; left -= HKI_SUM_RUN, pairs++) {
         int joined = 0;
@@ -79,21 +80,24 @@ LANES_INLINE void LANES_FN(tree_tile_body)(const LANES_FN(tree_tile) * t, const 
             depth--;
             const T *other = (depth < waiting ? t->waiting : t->stack) + depth * size;
             waiting = hki_min(waiting, depth);
+            __asm__("" : "+r"(other));
             UNROLL for (int r = 0; r < rows; r++)
             {
                 UNROLL for (int v = 0; v < vectors; v++) sum[r][v] =
                     *(const V *)(other + (r * vectors + v) * L) + sum[r][v];
             }
         }
-        T *top = (*pairs & HKI_PRODUCT_WAITS ? t->waiting : t->stack) + depth * size;
+        const bool is_result = whole && left <= HKI_SUM_RUN;
+        T *top = is_result ? t->y
+                           : (*pairs & HKI_PRODUCT_WAITS ? t->waiting : t->stack) + depth * size;
+        const int64_t row = is_result ? t->y_row : vectors * L;
         depth++;
-        UNROLL for (int r = 0; r < rows; r++)
+        UNROLL for (int r = 0; r < rows; r++, top += row)
         {
-            UNROLL for (int v = 0; v < vectors; v++) * (V *)(top + (r * vectors + v) * L) =
-                sum[r][v];
+            UNROLL for (int v = 0; v < vectors; v++) * (VU *)(top + v * L) = sum[r][v];
         }
     }
-    for (int r = 0; t->ends && r < rows; r++)
+    for (int r = 0; t->ends && !whole && r < rows; r++)
         for (int v = 0; v < vectors; v++)
             LANES_FN(store_part)
     (t->y + r * t->y_row + v * L, *(const V *)(t->stack + (r * vectors + v) * L),
