@@ -76,7 +76,7 @@ static hki_product_call cut(const hki_product *product)
     const int64_t depth = hki_max(call.depth, 1);
     call.tile_rows = product->by_samples ? kernels->tree_rows : kernels->rows;
     const int64_t rows = hki_max(1, A_BYTES / (depth * item) / call.tile_rows) * call.tile_rows;
-    /* as many in each block as in the others: fewer blocks, which copy b anew, need them to be large alike */
+    /* each block copies b anew: none is smaller than it has to be */
     const int64_t blocks = hki_divide_up(product->m, rows);
     call.rows = hki_round_up(hki_divide_up(product->m, blocks), call.tile_rows);
     call.rows = hki_min(call.rows, product->m);
@@ -109,8 +109,8 @@ static places places_of(const hki_product_call *call)
     const int64_t tiles = high * hki_divide_up(call->columns, panel);
     places at = {0};
     if (copies_a(product))
-        at.a = (size_t)(copies_tiles(product) ? high * call->a_tile : call->rows * call->a_row) *
-               item;
+        at.a =
+            (size_t)(copies_tiles(product) ? high * call->a_tile : call->rows * call->a_row) * item;
     /* windows are copied by vectors, of which the last one may reach past the end */
     at.b = hki_round_up_bytes((size_t)(hki_round_up(call->columns, kernels->lanes) * call->depth) *
                                       item +

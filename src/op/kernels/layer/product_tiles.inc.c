@@ -150,7 +150,8 @@ static inline void LANES_FN(ask_for)(const T *from, int64_t count)
         __builtin_prefetch(from + i);
 }
 
-/* One row of a transposed a, [i0, i1) of sum k, to so many tiles of `height` rows or one less, `step` elements each. */
+/* So many elements of a row of a transposed a, to tiles that lie tile_step apart: `step` elements each, of which the last may be
+   none of the tile's. */
 LANES_INLINE void LANES_FN(gather_row)(const T *from, int64_t rows, int64_t tiles, bool whole,
                                        const int64_t step, int64_t tile_step, T *to)
 {
@@ -208,7 +209,7 @@ typedef struct LANES_FN(part) {
 /* A block of c at work: rows, columns and sums. */
 typedef struct LANES_FN(product_block) {
     int64_t i0, i1, j0, j1, k0, k1;
-    int64_t live;           /* sums that wait, of each tile */
+    int64_t live;          /* sums that wait, of each tile */
     LANES_FN(part) next_a; /* what the next block copies of a transposed one */
 } LANES_FN(product_block);
 
@@ -219,7 +220,7 @@ static void LANES_FN(ask_for_share)(const LANES_FN(part) * part, int64_t at, int
         LANES_FN(ask_for)(part->from + r * part->row, part->columns);
 }
 
-/* Rows in tiles that differ by a row at most, panel after panel. */
+/* Rows in tiles that differ by a row at most, panel after panel. What the next block copies is fetched on the way. */
 static void LANES_FN(tree_sweep)(const hki_product_call *call, const LANES_FN(product_block) * b)
 {
     const hki_product *p = call->product;
@@ -297,9 +298,9 @@ static void LANES_FN(look_ahead)(const hki_product_call *call, LANES_FN(product_
     const int64_t k = is_last ? 0 : b->k1, i = is_last ? b->i1 : b->i0;
     b->next_a = (LANES_FN(part)){0};
     if (p->trans_a && i < p->m)
-        b->next_a = (LANES_FN(part)){(const T *)p->a + k * p->lda + i,
-                                     hki_min(call->depth, p->k - k), hki_min(call->rows, p->m - i),
-                                     p->lda};
+        b->next_a =
+            (LANES_FN(part)){(const T *)p->a + k * p->lda + i, hki_min(call->depth, p->k - k),
+                             hki_min(call->rows, p->m - i), p->lda};
 }
 
 static void LANES_FN(product)(const hki_product_call *call)

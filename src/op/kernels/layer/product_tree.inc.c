@@ -1,7 +1,7 @@
 /* Tiles of products whose sums go by the tree; product_tiles.inc.c includes it.
 
-   Sums of two runs that the tree joins at once are at work side by side, in a tile of TREE_ROWS: they become one in registers. So
-   half as many sums are stored, which takes as long as many products: sums of all rows come at once. */
+   Two runs that the tree joins at once are summed side by side, and become one sum in registers. So half as many sums are
+   stored, a few at a time: while many are, a core multiplies little. */
 
 /* A tile whose sums go by the tree. Its rows of x lie as gather_a puts them. */
 typedef struct LANES_FN(tree_tile) {
@@ -80,7 +80,9 @@ LANES_INLINE void LANES_FN(tree_tile_body)(const LANES_FN(tree_tile) * t, const 
             depth--;
             const T *other = (depth < waiting ? t->waiting : t->stack) + depth * size;
             waiting = hki_min(waiting, depth);
-            __asm__("" : "+r"(other));
+            __asm__(
+                ""
+                : "+r"(other)); /* one address, where compilers would make one for each vector */
             UNROLL for (int r = 0; r < rows; r++)
             {
                 UNROLL for (int v = 0; v < vectors; v++) sum[r][v] =
@@ -88,8 +90,8 @@ LANES_INLINE void LANES_FN(tree_tile_body)(const LANES_FN(tree_tile) * t, const 
             }
         }
         const bool is_result = whole && left <= HKI_SUM_RUN;
-        T *top = is_result ? t->y
-                           : (*pairs & HKI_PRODUCT_WAITS ? t->waiting : t->stack) + depth * size;
+        T *top =
+            is_result ? t->y : (*pairs & HKI_PRODUCT_WAITS ? t->waiting : t->stack) + depth * size;
         const int64_t row = is_result ? t->y_row : vectors * L;
         depth++;
         UNROLL for (int r = 0; r < rows; r++, top += row)
@@ -122,4 +124,3 @@ typedef void (*LANES_FN(tree_tile_fn))(const LANES_FN(tree_tile) *);
 static const LANES_FN(tree_tile_fn)
     LANES_FN(tree_tile_table)[TREE_ROWS + 1][HKI_LAYER_PANEL_VECTORS] = {TREE_TILES(TILE_ENTRY)};
 #undef TILE_ENTRY
-
