@@ -22,8 +22,10 @@ typedef struct hki_layer_call {
 /* A product, and how it is cut. */
 typedef struct hki_product_call {
     const hki_product *product;
-    /* Rows, columns and terms of the sums done at a time; elements between rows of the copy of a, where there is one. */
-    int64_t rows, columns, depth, a_row;
+    int64_t rows, columns, depth; /* and terms of the sums: done at a time */
+    /* Elements between rows of the copy of a, where there is one. Of one that is transposed, or of samples: rows of a tile,
+       elements between terms, and between tiles. */
+    int64_t tile_rows, a_row, a_tile;
     /* By run: HKI_PRODUCT_PAIRS, how many sums the tree joins after it, and HKI_PRODUCT_WAITS, where what it gives is joined
        after the next copy alone. NULL: sums are in the order of k. */
     const uint8_t *pairs;
@@ -35,7 +37,9 @@ typedef struct hki_product_call {
 } hki_product_call;
 
 typedef struct hki_layer_kernels {
-    int64_t lanes, rows; /* of a register tile */
+    int64_t lanes;
+    /* Rows of a register tile at most, and elements between terms in a copy of them; of sums by the tree. */
+    int64_t rows, step, tree_rows, tree_step;
     void (*pack)(const hki_layer *layer, const void *weight, bool transposed, void *packed);
     void (*run)(const hki_layer_call *call);
     void (*product)(const hki_product_call *call);

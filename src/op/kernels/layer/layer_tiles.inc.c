@@ -168,7 +168,15 @@ LANES_TARGET static void LANES_FN(layer_run)(const hki_layer_call *call)
 
 #include "op/kernels/layer/product_tiles.inc.c"
 
-const hki_layer_kernels LANES_FN(hki_layer_kernels) = {L, LAYER_ROWS, LANES_FN(layer_pack),
-                                                       LANES_FN(layer_run), LANES_FN(product)};
+const hki_layer_kernels LANES_FN(hki_layer_kernels) = {
+    .lanes = L,
+    .rows = LAYER_ROWS,
+    .step = LAYER_STEP,
+    .tree_rows = TREE_ROWS,
+    .tree_step = TREE_STEP,
+    .pack = LANES_FN(layer_pack),
+    .run = LANES_FN(layer_run),
+    .product = LANES_FN(product),
+};
 
 #include "op/kernels/lanes_end.inc.c"

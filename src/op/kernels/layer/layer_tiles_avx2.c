@@ -11,6 +11,13 @@
 #define LAYER_ROWS     6
 #define LAYER_TILES(X) X(1) X(2) X(3) X(4) X(5) X(6)
 
+/* 4 rows + 3 registers */
+#define TREE_ROWS     3
+#define TREE_TILES(X) X(1) X(2) X(3)
+/* Elements from one sum to the next in copies of a tile's rows. */
+#define LAYER_STEP 8
+#define TREE_STEP  4
+
 #define LANES_T        float
 #define LANES_N        8
 #define LANES_FN(name) name##_avx2_f32

@@ -52,7 +52,20 @@ static int64_t waiting_most(int64_t samples, int64_t depth)
     return most;
 }
 
-/* The sizes. A copy of a is tiles of [k][row of the tile], of a transposed one, else rows an odd number of lines apart. */
+/* Whether a copy of a is tiles of [k][row of the tile], else rows. */
+static bool copies_tiles(const hki_product *product)
+{
+    return product->trans_a || product->by_samples;
+}
+
+/* Where rows begin an odd number of lines apart, they do not share places of the first cache. */
+static int64_t odd_lines(int64_t elements, int64_t item)
+{
+    const int64_t line = HKI_CACHE_LINE / item, rounded = hki_round_up(elements, line);
+    return rounded % (2 * line) ? rounded : rounded + line;
+}
+
+/* The sizes. */
 static hki_product_call cut(const hki_product *product)
 {
     const hki_layer_kernels *kernels = kernels_get(product);
@@ -61,14 +74,22 @@ static hki_product_call cut(const hki_product *product)
     call.depth =
         hki_min(product->k, product->by_samples ? DEPTH_SAMPLES : PANEL_BYTES / (panel * item));
     const int64_t depth = hki_max(call.depth, 1);
-    call.rows = hki_max(1, A_BYTES / (depth * item) / kernels->rows) * kernels->rows;
+    call.tile_rows = product->by_samples ? kernels->tree_rows : kernels->rows;
+    const int64_t rows = hki_max(1, A_BYTES / (depth * item) / call.tile_rows) * call.tile_rows;
+    /* each block copies b anew: none is smaller than it has to be */
+    const int64_t blocks = hki_divide_up(product->m, rows);
+    call.rows = hki_round_up(hki_divide_up(product->m, blocks), call.tile_rows);
     call.rows = hki_min(call.rows, product->m);
     call.columns = hki_max(1, B_BYTES / (depth * item * panel)) * panel;
     call.columns = hki_min(call.columns, product->n);
-    call.a_row = hki_round_up(depth, HKI_CACHE_LINE / item);
-    call.a_row += call.a_row * item % (2 * HKI_CACHE_LINE) ? 0 : HKI_CACHE_LINE / item;
+    if (copies_tiles(product)) {
+        call.a_row = product->by_samples ? kernels->tree_step : kernels->step;
+        call.a_tile = odd_lines(depth * call.a_row, item);
+    } else {
+        call.a_row = odd_lines(depth, item);
+    }
     if (product->by_samples && call.depth < product->k)
-        call.waiting_step = kernels->rows * panel * waiting_most(product->k, call.depth);
+        call.waiting_step = call.tile_rows * panel * waiting_most(product->k, call.depth);
     return call;
 }
 
@@ -84,18 +105,19 @@ static places places_of(const hki_product_call *call)
     const size_t item = (size_t)item_bytes(product), line = HKI_CACHE_LINE;
     const int64_t runs = product->by_samples ? hki_sum_runs(product->k) : 0;
     const int64_t panel = HKI_LAYER_PANEL_VECTORS * kernels->lanes;
-    const int64_t tiles =
-        hki_divide_up(call->rows, kernels->rows) * hki_divide_up(call->columns, panel);
+    const int64_t high = hki_divide_up(call->rows, call->tile_rows);
+    const int64_t tiles = high * hki_divide_up(call->columns, panel);
     places at = {0};
     if (copies_a(product))
-        at.a = hki_round_up_bytes((size_t)(call->rows * call->a_row) * item + line, line);
+        at.a =
+            (size_t)(copies_tiles(product) ? high * call->a_tile : call->rows * call->a_row) * item;
     /* windows are copied by vectors, of which the last one may reach past the end */
     at.b = hki_round_up_bytes((size_t)(hki_round_up(call->columns, kernels->lanes) * call->depth) *
                                       item +
                                   (product->windows ? line : 0),
                               line);
     at.pairs = hki_round_up_bytes((size_t)runs, line);
-    at.stack = runs ? (size_t)(kernels->rows * panel * hki_sum_live(runs)) * item : 0;
+    at.stack = runs ? (size_t)(call->tile_rows * panel * hki_sum_live(runs)) * item : 0;
     at.waiting = (size_t)(tiles * call->waiting_step) * item;
     return at;
 }

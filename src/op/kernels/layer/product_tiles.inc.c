@@ -1,97 +1,5 @@
-/* Products of product_kernel.h, on the tiles of layer_tiles.inc.c, which includes it. */
-
-/* A tile whose sums go by the tree. Its rows of x lie as gather_a puts them. */
-typedef struct LANES_FN(tree_tile) {
-    const T *x, *panel;
-    const uint8_t *pairs; /* of the first run; see hki_product_call */
-    T *stack;             /* sums of this call, each of the tile's size */
-    T *waiting;           /* those that wait for the next one, or from the last */
-    int64_t inputs, live; /* live: sums that wait */
-    bool ends;            /* with the last run: the one sum that is left is the result */
-    int64_t outputs, y_row;
-    T *y;
-} LANES_FN(tree_tile);
-
-/* The sums of one run. */
-LANES_INLINE void LANES_FN(tree_tile_run)(V sum[LAYER_ROWS][HKI_LAYER_PANEL_VECTORS],
-                                          const int rows, const int vectors, const int64_t count,
-                                          const T *x, const T *panel)
-{
-    UNROLL for (int r = 0; r < rows; r++)
-    {
-        UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = (V){0};
-    }
-    for (int64_t i = 0; i < count; i++, x += rows, panel += vectors * L) {
-        V weight[HKI_LAYER_PANEL_VECTORS];
-        UNROLL for (int v = 0; v < vectors; v++) weight[v] = *(const V *)(panel + v * L);
-        UNROLL for (int r = 0; r < rows; r++)
-        {
-            const V broadcast = x[r] - (V){0};
-            UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = sum[r][v] + broadcast * weight[v];
-        }
-    }
-}
-
-/* Sums that the call itself joins stay on a stack of its own, which all tiles share, and which the first cache keeps. */
-LANES_INLINE void LANES_FN(tree_tile_body)(const LANES_FN(tree_tile) * t, const int rows,
-                                           const int vectors)
-{
-    const int64_t size = rows * vectors * L;
-    const T *x = t->x, *panel = t->panel;
-    const uint8_t *pairs = t->pairs;
-    int64_t depth = t->live,
-            waiting = t->live; /* so many, and those of them that are not on the stack */
-    V sum[LAYER_ROWS][HKI_LAYER_PANEL_VECTORS];
-    for (int64_t left = t->inputs; left > 0; left -= HKI_SUM_RUN, pairs++) {
-        if (left >= HKI_SUM_RUN)
-            LANES_FN(tree_tile_run)(sum, rows, vectors, HKI_SUM_RUN, x, panel);
-        else
-            LANES_FN(tree_tile_run)(sum, rows, vectors, left, x, panel);
-        x += HKI_SUM_RUN * rows;
-        panel += HKI_SUM_RUN * vectors * L;
-        for (int pair = *pairs & HKI_PRODUCT_PAIRS; pair > 0; pair--) {
-            depth--;
-            const T *other = (depth < waiting ? t->waiting : t->stack) + depth * size;
-            waiting = hki_min(waiting, depth);
-            UNROLL for (int r = 0; r < rows; r++)
-            {
-                UNROLL for (int v = 0; v < vectors; v++) sum[r][v] =
-                    *(const V *)(other + (r * vectors + v) * L) + sum[r][v];
-            }
-        }
-        T *top = (*pairs & HKI_PRODUCT_WAITS ? t->waiting : t->stack) + depth * size;
-        depth++;
-        UNROLL for (int r = 0; r < rows; r++)
-        {
-            UNROLL for (int v = 0; v < vectors; v++) * (V *)(top + (r * vectors + v) * L) =
-                sum[r][v];
-        }
-    }
-    for (int r = 0; t->ends && r < rows; r++)
-        for (int v = 0; v < vectors; v++)
-            LANES_FN(store_part)
-    (t->y + r * t->y_row + v * L, *(const V *)(t->stack + (r * vectors + v) * L),
-     t->outputs - v * L);
-}
-
-#define TILE_DEFINE(r)                                                                             \
-    LANES_TARGET static void LANES_FN(tree_tile_##r##_1)(const LANES_FN(tree_tile) * t)            \
-    {                                                                                              \
-        LANES_FN(tree_tile_body)(t, r, 1);                                                         \
-    }                                                                                              \
-    LANES_TARGET static void LANES_FN(tree_tile_##r##_2)(const LANES_FN(tree_tile) * t)            \
-    {                                                                                              \
-        LANES_FN(tree_tile_body)(t, r, 2);                                                         \
-    }
-LAYER_TILES(TILE_DEFINE)
-#undef TILE_DEFINE
-
-typedef void (*LANES_FN(tree_tile_fn))(const LANES_FN(tree_tile) *);
-
-#define TILE_ENTRY(r) [r] = {LANES_FN(tree_tile_##r##_1), LANES_FN(tree_tile_##r##_2)},
-static const LANES_FN(tree_tile_fn)
-    LANES_FN(tree_tile_table)[LAYER_ROWS + 1][HKI_LAYER_PANEL_VECTORS] = {LAYER_TILES(TILE_ENTRY)};
-#undef TILE_ENTRY
+/* Products of product_kernel.h, on the tiles of layer_tiles.inc.c, which includes it, and of product_tree.inc.c. */
+#include "op/kernels/layer/product_tree.inc.c"
 
 /* Vectors of a panel that lie side by side in the image: what one holds too much the next one overwrites, or belongs to
    columns that there are not. */
@@ -220,17 +128,6 @@ LANES_TARGET static void LANES_FN(product_pack_b)(const hki_product *p, int64_t 
     }
 }
 
-/* `count` elements, with whole vectors where there may be read and written a vector too many. */
-LANES_INLINE void LANES_FN(copy_row)(const T *from, int64_t count, bool whole, T *to)
-{
-    if (whole)
-        for (int64_t i = 0; i < count; i += L)
-            *(VU *)(to + i) = *(const VU *)(from + i);
-    else
-        for (int64_t i = 0; i < count; i++)
-            to[i] = from[i];
-}
-
 /* Rows [i0, i1) of sums [k0, k1) of a that is not transposed: rows a_row apart. */
 LANES_TARGET static void LANES_FN(product_copy_a)(const hki_product_call *call, int64_t i0,
                                                   int64_t i1, int64_t k0, int64_t k1, T *to)
@@ -253,24 +150,38 @@ static inline void LANES_FN(ask_for)(const T *from, int64_t count)
         __builtin_prefetch(from + i);
 }
 
+/* So many elements of a row of a transposed a, to tiles that lie tile_step apart: `step` elements each, of which the last may be
+   none of the tile's. */
+LANES_INLINE void LANES_FN(gather_row)(const T *from, int64_t rows, int64_t tiles, bool whole,
+                                       const int64_t step, int64_t tile_step, T *to)
+{
+    for (int64_t t = 0, begin = 0, end; t < tiles; t++, begin = end, to += tile_step) {
+        end = LANES_FN(tile_begin)(rows, tiles, t + 1);
+        if (whole)
+            memcpy(to, from + begin, (size_t)step * sizeof(T));
+        else
+            for (int64_t r = 0; r < end - begin; r++)
+                to[r] = from[begin + r];
+    }
+}
+
 /* The same of a transposed one, all tiles at once, since their rows lie side by side: each becomes [k][row]. */
 LANES_TARGET static void LANES_FN(product_gather_a)(const hki_product_call *call, int64_t i0,
                                                     int64_t i1, int64_t k0, int64_t k1, T *to)
 {
     const hki_product *p = call->product;
     const T *from = (const T *)p->a + k0 * p->lda + i0;
-    const int64_t rows = i1 - i0, tiles = hki_divide_up(rows, LAYER_ROWS), depth = k1 - k0;
+    const int64_t rows = i1 - i0, tiles = hki_divide_up(rows, call->tile_rows);
     enum { AHEAD = 8 }; /* rows lie in pages of their own: nothing but this fetches them early */
-    for (int64_t k = 0; k < depth; k++, from += p->lda) {
-        /* what a vector has too much, the next ones of the tile overwrite: a row each at least */
-        const bool whole = k + L <= depth && p->lda >= L;
-        if (k + AHEAD < p->k - k0)
+    for (int64_t k = k0; k < k1; k++, from += p->lda, to += call->a_row) {
+        /* what is read too much belongs to the next tile, or to the next row of a */
+        const bool whole = k + 1 < p->k && p->lda >= call->a_row;
+        if (k + AHEAD < p->k)
             LANES_FN(ask_for)(from + AHEAD * p->lda, rows);
-        for (int64_t t = 0, begin = 0, end; t < tiles; t++, begin = end) {
-            end = LANES_FN(tile_begin)(rows, tiles, t + 1);
-            LANES_FN(copy_row)
-            (from + begin, end - begin, whole, to + begin * depth + k * (end - begin));
-        }
+        if (call->pairs)
+            LANES_FN(gather_row)(from, rows, tiles, whole, TREE_STEP, call->a_tile, to);
+        else
+            LANES_FN(gather_row)(from, rows, tiles, whole, LAYER_STEP, call->a_tile, to);
     }
 }
 
@@ -280,27 +191,41 @@ static void LANES_FN(product_turn_a)(const hki_product_call *call, int64_t i0, i
 {
     const hki_product *p = call->product;
     const T *from = (const T *)p->a + i0 * p->lda + k0;
-    const int64_t rows = i1 - i0, tiles = hki_divide_up(rows, LAYER_ROWS);
-    for (int64_t t = 0, begin = 0, end; t < tiles; t++, begin = end) {
+    const int64_t rows = i1 - i0, tiles = hki_divide_up(rows, call->tile_rows);
+    for (int64_t t = 0, begin = 0, end; t < tiles; t++, begin = end, to += call->a_tile) {
         end = LANES_FN(tile_begin)(rows, tiles, t + 1);
         for (int64_t r = begin; r < end; r++, from += p->lda)
             for (int64_t k = 0; k < k1 - k0; k++)
-                to[begin * (k1 - k0) + k * (end - begin) + r - begin] = from[k];
+                to[k * call->a_row + r - begin] = from[k];
     }
 }
+
+/* So many rows of a matrix, `row` elements apart. */
+typedef struct LANES_FN(part) {
+    const T *from;
+    int64_t rows, columns, row;
+} LANES_FN(part);
 
 /* A block of c at work: rows, columns and sums. */
 typedef struct LANES_FN(product_block) {
     int64_t i0, i1, j0, j1, k0, k1;
-    int64_t live; /* sums that wait, of each tile */
+    int64_t live;          /* sums that wait, of each tile */
+    LANES_FN(part) next_a; /* what the next block copies of a transposed one */
 } LANES_FN(product_block);
 
-/* Rows in tiles that differ by a row at most, panel after panel. */
+/* Fetches part number `at` of so many: copying waits for memory, and tiles do not. */
+static void LANES_FN(ask_for_share)(const LANES_FN(part) * part, int64_t at, int64_t parts)
+{
+    for (int64_t r = part->rows * at / parts; r < part->rows * (at + 1) / parts; r++)
+        LANES_FN(ask_for)(part->from + r * part->row, part->columns);
+}
+
+/* Rows in tiles that differ by a row at most, panel after panel. What the next block copies is fetched on the way. */
 static void LANES_FN(tree_sweep)(const hki_product_call *call, const LANES_FN(product_block) * b)
 {
     const hki_product *p = call->product;
     const int64_t depth = b->k1 - b->k0, rows = b->i1 - b->i0;
-    const int64_t tiles = hki_divide_up(rows, LAYER_ROWS);
+    const int64_t tiles = hki_divide_up(rows, TREE_ROWS);
     LANES_FN(tree_tile)
     tile = {.panel = call->b,
             .pairs = call->pairs + b->k0 / HKI_SUM_RUN,
@@ -312,12 +237,15 @@ static void LANES_FN(tree_sweep)(const hki_product_call *call, const LANES_FN(pr
             .y_row = p->ldc};
     (p->trans_a ? LANES_FN(product_gather_a) : LANES_FN(product_turn_a))(call, b->i0, b->i1, b->k0,
                                                                          b->k1, call->a);
+    const int64_t calls = tiles * hki_divide_up(b->j1 - b->j0, HKI_LAYER_PANEL_VECTORS * L);
+    int64_t number = 0;
     for (int64_t j = b->j0, vectors; j < b->j1; j += vectors * L) {
         vectors = LANES_FN(panel_vectors)(b->j1, j);
         tile.outputs = hki_min(b->j1 - j, vectors * L);
         for (int64_t t = 0, i = b->i0, end; t < tiles; t++, i = end) {
+            LANES_FN(ask_for_share)(&b->next_a, number++, calls);
             end = b->i0 + LANES_FN(tile_begin)(rows, tiles, t + 1);
-            tile.x = (const T *)call->a + (i - b->i0) * depth;
+            tile.x = (const T *)call->a + t * call->a_tile;
             tile.y = (T *)p->c + i * p->ldc + j;
             LANES_FN(tree_tile_table)[end - i][vectors - 1](&tile);
             tile.waiting += call->waiting_step;
@@ -349,17 +277,30 @@ static void LANES_FN(product_sweep)(const hki_product_call *call, const LANES_FN
             end = b->i0 + LANES_FN(tile_begin)(rows, tiles, t + 1);
             T *copy = call->a;
             if (copy)
-                copy += (i - b->i0) * (p->trans_a ? depth : call->a_row);
+                copy += p->trans_a ? t * call->a_tile : (i - b->i0) * call->a_row;
             if (copy && !p->trans_a && j == b->j0)
                 LANES_FN(product_copy_a)(call, i, end, b->k0, b->k1, copy);
             tile.x = copy ? copy : (const T *)p->a + i * p->lda + b->k0;
-            tile.x_step = p->trans_a ? end - i : 1;
+            tile.x_step = p->trans_a ? call->a_row : 1;
             tile.starts = p->starts ? (const T *)p->starts + i : NULL;
             tile.y = (T *)p->c + i * p->ldc + j;
             LANES_FN(layer_tile_table)[end - i][vectors - 1](&tile);
         }
         tile.panel += vectors * L * depth;
     }
+}
+
+/* Finds what the next block copies of a: one by one, its rows would come from memory late. */
+static void LANES_FN(look_ahead)(const hki_product_call *call, LANES_FN(product_block) * b)
+{
+    const hki_product *p = call->product;
+    const bool is_last = b->k1 == p->k;
+    const int64_t k = is_last ? 0 : b->k1, i = is_last ? b->i1 : b->i0;
+    b->next_a = (LANES_FN(part)){0};
+    if (p->trans_a && i < p->m)
+        b->next_a =
+            (LANES_FN(part)){(const T *)p->a + k * p->lda + i, hki_min(call->depth, p->k - k),
+                             hki_min(call->rows, p->m - i), p->lda};
 }
 
 static void LANES_FN(product)(const hki_product_call *call)
@@ -377,6 +318,7 @@ static void LANES_FN(product)(const hki_product_call *call)
                 LANES_FN(product_pack_b)(p, b.j0, b.j1, b.k0, b.k1, call->b);
                 for (b.i0 = first; b.i0 < hki_min(first + outer, p->m); b.i0 = b.i1) {
                     b.i1 = hki_min(b.i0 + call->rows, p->m);
+                    LANES_FN(look_ahead)(call, &b);
                     (call->pairs ? LANES_FN(tree_sweep) : LANES_FN(product_sweep))(call, &b);
                 }
                 for (int64_t k = b.k0; call->pairs && k < b.k1; k += HKI_SUM_RUN)
