@@ -65,8 +65,9 @@ static void note_task(history *self, const hki_task_spec *spec)
 static bool waits_for_each(const history *self, const hki_task *task)
 {
     const bool is_alone = task->runtime->scheduler->core_count == 1;
-    return self->lone_waits >= HKI_SYNC_WAITS && (is_alone || task->spec.piece_count == 1) &&
-           task->spec.expected_ns <= (is_alone ? HKI_HELP_NS : HKI_SPIN_NS) &&
+    const bool may_help = is_alone || task->spec.piece_count > 1;
+    return self->lone_waits >= HKI_SYNC_WAITS &&
+           task->spec.expected_ns <= (may_help ? HKI_HELP_NS : HKI_SPIN_NS) &&
            hki_this_thread.submitted_count == self->waited_count + 1;
 }
 

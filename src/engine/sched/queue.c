@@ -91,10 +91,19 @@ bool hki_queue_wants_help(hki_queue *queue)
            (!hki_ring_is_empty(runtime->ring) && !hki_workers_are_attentive(runtime));
 }
 
+/* A worker that is woken while all cores are taken sleeps again, and has meanwhile held up a thread on one of them. Who gives a
+ * core back looks whether there is something to do. */
+static bool has_core_for_another(const hki_queue *queue)
+{
+    return queue->is_accelerator || atomic_load(&queue->free_cores) > 0;
+}
+
 void hki_queue_wake(hki_queue *queue)
 {
     if (queue->notify)
         queue->notify(queue);
+    else if (!has_core_for_another(queue))
+        return;
     else if (hki_park_has_sleepers(&queue->park))
         hki_park_wake(&queue->park);
     else
@@ -196,6 +205,17 @@ hki_claim hki_queue_take_piece(hki_queue *queue)
             if (task->next_piece > 0 && hki_is_lendable(task))
                 claim = claim_locked(queue, task);
     }
+    hki_lock_release(&queue->lock);
+    return claim;
+}
+
+hki_claim hki_queue_take_piece_of(hki_queue *queue, const hki_task *task)
+{
+    hki_claim claim = {NULL, -1};
+    hki_lock_acquire(&queue->lock);
+    hki_task *first = queue->lists[1].first;
+    if (first == task && first->next_piece > 0)
+        claim = claim_locked(queue, first);
     hki_lock_release(&queue->lock);
     return claim;
 }

@@ -24,4 +24,8 @@ typedef struct hki_help {
 /* Blocks. False: it gave up, or was interrupted. In no task, and without a lock. */
 bool hki_help_until(const hki_help *help);
 
+/* Runs a ready task that this thread is about to wait for: with the workers that look for work, where it has pieces. Where no core of
+ * its device is free it is put into the queue. */
+void hki_help_with(hki_task *task);
+
 #endif
