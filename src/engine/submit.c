@@ -143,7 +143,7 @@ static __attribute__((noinline)) void issue_locked(hki_task *task, hki_place pla
     hki_biased_release(&runtime->issue_lock);
     if (is_put)
         hki_queue_notify(queue->home);
-    else if (is_ready && is_here && task->spec.piece_count > 1)
+    else if (is_ready && is_here && hki_is_divided(task))
         hki_help_with(task);
     else if (is_ready && is_here)
         hki_execute_foreign((hki_claim){task, -1});
