@@ -237,7 +237,7 @@ class _Bound:
         return getattr, (self.__self__, self._captured._function.__name__)
 
 
-class _Captured:
+class _Captured(_core.Quick):
     def __init__(self, function, exact, instance=None):
         _functools.update_wrapper(self, function)
         self._function, self._exact = function, exact
@@ -246,7 +246,7 @@ class _Captured:
         self._is_suspended = any(kind(unwrapped) for kind in (
             _inspect.isgeneratorfunction, _inspect.iscoroutinefunction, _inspect.isasyncgenfunction))
         self._entries = {}
-        self._quick = None  # replays the last variant, where that is plain and its arguments were Arrays
+        self._quick = None  # of _core.Quick: replays the last variant, where that is plain and its arguments were Arrays
         self._said = set()
         self._lock = _threading.RLock()
         self._of_objects = _weakref.WeakKeyDictionary()
@@ -289,10 +289,7 @@ class _Captured:
             name = getattr(self._function, "__qualname__", repr(self._function))
             _warnings.warn(f"{name} is not captured, and called as it is: {why}", RuntimeWarning, stacklevel=_levels_out())
 
-    def __call__(self, *args, **options):
-        quick = self._quick
-        if quick is not None and not options and (result := quick(args)) is not None:
-            return result
+    def _called(self, *args, **options):
         if _state.capturing:  # a part of what is being noted
             return self._function(*args, **options)
         if _is_recording():

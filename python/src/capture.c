@@ -1,6 +1,7 @@
 /* Captured steps: hocket/graph.h. Which call is which graph's is hocket/_capture.py. */
 #include "training.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -211,6 +212,70 @@ static PyObject *graph_view_if(PyObject *self, PyObject *arguments)
     return view_of(where, all[where->argument]);
 }
 
+/* ---- calls of what is captured ----------------------------------------------------------------------------------- */
+
+/* hocket._core.Quick: a call without names goes to `_quick`, a function of the tuple of arguments, where that is set; where it gives
+ * None, and all others, to the object's method `_called`. */
+typedef struct quick {
+    PyObject_HEAD PyObject *function; /* NULL and None: not set */
+} quick;
+
+static PyObject *quick_call(PyObject *self, PyObject *arguments, PyObject *names)
+{
+    PyObject *function = ((quick *)self)->function, *result;
+    if (function && function != Py_None && (!names || PyDict_Size(names) == 0)) {
+        Py_INCREF(function); /* the call may set another one */
+        result = PyObject_CallFunctionObjArgs(function, arguments, NULL);
+        Py_DECREF(function);
+        if (result != Py_None)
+            return result;
+        Py_DECREF(result);
+    }
+    PyObject *called = PyObject_GetAttrString(self, "_called");
+    result = called ? PyObject_Call(called, arguments, names) : NULL;
+    Py_XDECREF(called);
+    return result;
+}
+
+static int quick_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(((quick *)self)->function);
+    return 0;
+}
+
+static int quick_clear(PyObject *self)
+{
+    Py_CLEAR(((quick *)self)->function);
+    return 0;
+}
+
+static void quick_free(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    quick_clear(self);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+static bool quick_init(PyObject *module)
+{
+    static PyMemberDef members[] = {{"_quick", T_OBJECT, offsetof(quick, function), 0, NULL},
+                                    {NULL, 0, 0, 0, NULL}};
+    PyType_Slot slots[] = {{Py_tp_call, quick_call},   {Py_tp_traverse, quick_traverse},
+                           {Py_tp_clear, quick_clear}, {Py_tp_dealloc, quick_free},
+                           {Py_tp_members, members},   {0, NULL}};
+    PyType_Spec spec = {.name = "hocket._core.Quick",
+                        .basicsize = sizeof(quick),
+                        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+                        .slots = slots};
+    PyObject *type = PyType_FromModuleAndSpec(module, &spec, NULL);
+    const bool is_made = type && PyModule_AddType(module, (PyTypeObject *)type) == 0;
+    Py_XDECREF(type);
+    return is_made;
+}
+
 /* _copy_into(x, out): out, of x's shape and dtype, gets x's elements. */
 static PyObject *copy_into(PyObject *self, PyObject *arguments)
 {
@@ -257,5 +322,6 @@ static PyMethodDef functions[] = {
 
 bool py_capture_init(PyObject *module)
 {
-    return graph_init(module) && PyModule_AddFunctions(module, functions) == 0;
+    return graph_init(module) && quick_init(module) &&
+           PyModule_AddFunctions(module, functions) == 0;
 }
