@@ -104,6 +104,9 @@ HK_API bool hk_is_read_only(const hk_array *x);
 /* Whether another library may read or write x's memory at any time: the program gave it (hk_from_memory), or has lent it by
  * HK_BORROW_EXTERNAL and not got it back. True for all arrays that share the memory. False for NULL. */
 HK_API bool hk_is_shared(const hk_array *x);
+/* Whether x lies between the first and the last element of `of`, and has its dtype: hk_view(of, its shape, its strides, *offset) is such
+ * a view. False, and *offset stays, where x has no elements or either is NULL or failed at its call. */
+HK_API bool hk_is_within(const hk_array *x, const hk_array *of, int64_t *offset);
 
 /* hk_wait would not block: what writes x, of what has been issued, has finished or failed. True for NULL. */
 HK_API bool hk_is_ready(hk_array *x);

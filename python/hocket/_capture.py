@@ -107,8 +107,11 @@ class _Variant:
         self._conditions = conditions  # (weak reference to an object, attribute, value)
         self._outside = outside  # as _Outside.arrays gave them
         self._lock = _threading.Lock()
-        # It depends on the shapes of its arguments alone, and each replay makes its one result.
-        self.is_plain = type(result) is _Slot and result.fresh and fresh == 1 and not (conditions or outside or returns)
+        # It depends on the shapes of its arguments alone, and each replay makes its one result, or that is a view of an argument.
+        is_alone = not (conditions or outside or returns)
+        self.is_plain = is_alone and (type(result) is _Slot and result.fresh and fresh == 1 or type(result) is _View and fresh == 0)
+        if self.is_plain and type(result) is _View:
+            self.quick = _functools.partial(graph.view_if, result.place)
 
     def holds(self):
         for of, name, value in self._conditions:
@@ -136,9 +139,25 @@ class _Slot:
         self.fresh, self.index = fresh, index
 
 
+class _View:
+    """The place of a view of an argument in a result."""
+    __slots__ = ("index", "place")
+
+    def __init__(self, index, place):
+        self.index, self.place = index, place
+
+
+def _view_of(x, arrays):
+    """A _View, where x is a view of one of the arrays; else None."""
+    found = _core._view_place(x, arrays)
+    return found and _View(*found)
+
+
 def _filled(result, fresh, arguments):
     if type(result) is _Slot:
         return (fresh if result.fresh else arguments)[result.index]
+    if type(result) is _View:
+        return _core._view_at(result.place, arguments[result.index])
     if isinstance(result, dict):
         return {key: _filled(entry, fresh, arguments) for key, entry in result.items()}
     if isinstance(result, tuple) and hasattr(result, "_fields"):
@@ -173,9 +192,14 @@ def _changing(result):
 
 
 def _fresh_places(result, arrays):
-    """(shape, dtype, device) of each Array of a result that is no argument."""
+    """(shape, dtype, device) of each Array of a result that is no argument, and no view of one."""
     found, arguments = [], {id(x) for x in arrays}
-    _map(lambda x: None if id(x) in arguments else found.append((x.shape, x.dtype, x.device)), result)
+
+    def look(x):
+        if id(x) not in arguments and not _view_of(x, arrays):
+            found.append((x.shape, x.dtype, x.device))
+
+    _map(look, result)
     return found
 
 
@@ -213,7 +237,7 @@ class _Bound:
         return getattr, (self.__self__, self._captured._function.__name__)
 
 
-class _Captured:
+class _Captured(_core.Quick):
     def __init__(self, function, exact, instance=None):
         _functools.update_wrapper(self, function)
         self._function, self._exact = function, exact
@@ -222,7 +246,7 @@ class _Captured:
         self._is_suspended = any(kind(unwrapped) for kind in (
             _inspect.isgeneratorfunction, _inspect.iscoroutinefunction, _inspect.isasyncgenfunction))
         self._entries = {}
-        self._quick = None  # replays the last variant, where that is plain and its arguments were Arrays
+        self._quick = None  # of _core.Quick: replays the last variant, where that is plain and its arguments were Arrays
         self._said = set()
         self._lock = _threading.RLock()
         self._of_objects = _weakref.WeakKeyDictionary()
@@ -265,10 +289,7 @@ class _Captured:
             name = getattr(self._function, "__qualname__", repr(self._function))
             _warnings.warn(f"{name} is not captured, and called as it is: {why}", RuntimeWarning, stacklevel=_levels_out())
 
-    def __call__(self, *args, **options):
-        quick = self._quick
-        if quick is not None and not options and (result := quick(args)) is not None:
-            return result
+    def _called(self, *args, **options):
         if _state.capturing:  # a part of what is being noted
             return self._function(*args, **options)
         if _is_recording():
@@ -354,7 +375,8 @@ class _Captured:
 
     @staticmethod
     def _slots(result, arrays, room):
-        """The result with slots for its Arrays, which are copied into the room that there is; and copies of the others."""
+        """The result with slots for its Arrays, which are copied into the room that there is; and copies of the others. Views of arguments are
+        neither."""
         returns = []
         arguments = {id(x): i for i, x in enumerate(arrays)}
         left = dict(enumerate(room))
@@ -362,6 +384,8 @@ class _Captured:
         def slot(x):
             if id(x) in arguments:
                 return _Slot(False, arguments[id(x)])
+            if view := _view_of(x, arrays):
+                return view
             for index, place in left.items():
                 if (place.shape, place.dtype, place.device) == (x.shape, x.dtype, x.device):
                     _core._copy_into(x, left.pop(index))
@@ -388,7 +412,8 @@ def capture(function=None, *, exact=False):
 
     Per shapes, dtypes, strides and devices of the Arrays among its arguments, within lists, tuples and dicts too, and per all other
     arguments, which are to be hashable. The first call of each kind runs as it is, the second is noted. Arrays from outside, such as
-    parameters, are read and written at each call; results are fresh arrays each time. What Python computes is what it was when it was
+    parameters, are read and written at each call; results are fresh arrays each time, but for arguments and views of them, which they
+    are again. What Python computes is what it was when it was
     noted, but for the training mode of modules and what optimisers are told: where these change, the step is noted again.
 
     Where that cannot be, as where the function reads a value, it is called as it is, and a warning says why once. exact: the same bytes

@@ -94,6 +94,55 @@ def test_results_that_are_arguments_views_of_them_or_from_outside():
         assert same is x and view.tolist() == [i + 1] and outer.tolist() == [5, 6] and total.tolist() == [5 + i, 7 + i]
 
 
+def test_views_of_arguments_are_views_each_time():
+    step, runs = counted(lambda x: x[1:, ::2])
+    for i in range(6):
+        x = hk.arange(12, dtype=hk.float32).reshape((3, 4)) + i
+        view = step(x)
+        assert view.tolist() == [[4 + i, 6 + i], [8 + i, 10 + i]]
+        view[0, 0] = -1
+        x[2, 2] = -2
+        assert x.tolist()[1][0] == -1 and view.tolist()[1][1] == -2
+        del x
+        assert view.tolist() == [[-1, 6 + i], [8 + i, -2]]
+    assert len(runs) == 2 and step.graphs() == [""]
+
+
+def test_views_among_other_results():
+    def parts(x, pair):
+        x[0] = pair[1] + 1
+        return {"row": x[1], "turned": pair[0].T, "sum": x + 1, "flat": (x + 1).reshape((-1,)), "sum's": (x * 2)[0]}
+
+    step, runs = counted(parts)
+    for i in range(6):
+        x, left = hk.zeros((2, 2)) + i, hk.asarray(np.arange(6, dtype="float32").reshape(2, 3))
+        found = step(x, (left, array(i)))
+        assert x.tolist() == [[i + 1] * 2, [i] * 2] and found["sum"].tolist() == [[i + 2] * 2, [i + 1] * 2]
+        assert found["flat"].tolist() == [i + 2, i + 2, i + 1, i + 1] and found["sum's"].tolist() == [2 * i + 2] * 2
+        x[1] = 9
+        left[0, 1] = 8
+        assert found["row"].tolist() == [9, 9] and found["turned"].tolist() == [[0, 3], [8, 4], [2, 5]]
+        assert found["sum"].tolist() == [[i + 2] * 2, [i + 1] * 2]
+    assert len(runs) == 2
+
+
+def test_views_that_are_read_only_or_of_parts_of_one_array():
+    step, _ = counted(lambda x: hk.broadcast_to(x, (2, 3)))
+    for i in range(4):
+        view = step(array(i, 1, 2))
+        assert view.tolist() == [[i, 1, 2]] * 2
+        with pytest.raises(ValueError, match="read only"):
+            view[0] = 1
+    both, _ = counted(lambda x, y: (x[1:], y[:1]))
+    for i in range(4):
+        base = array(0, 1, 2, 3)
+        x, y = (base[:2], base[2:]) if i % 2 else (array(4, 5), array(6, 7))
+        views = both(x, y)
+        assert [v.tolist() for v in views] == ([[1], [2]] if i % 2 else [[5], [6]])
+        views[0][0] = views[1][0] = 9
+        assert x.tolist()[1] == y.tolist()[0] == 9
+
+
 def test_in_place_changes_of_arguments_and_of_what_is_outside():
     total = array(0, 0)
 

@@ -225,6 +225,20 @@ bool hk_is_shared(const hk_array *x)
     return x && (x->storage->is_foreign || hki_storage_has(x->storage, HKI_IS_LENT));
 }
 
+bool hk_is_within(const hk_array *x, const hk_array *of, int64_t *offset)
+{
+    uint64_t begin, end, of_begin, of_end;
+    if (!x || !of || x->failed || of->failed || x->storage != of->storage ||
+        x->dtype != of->dtype || x->size == 0)
+        return false;
+    hki_array_range(x, &begin, &end);
+    hki_array_range(of, &of_begin, &of_end);
+    const bool is_within = of_begin <= begin && end <= of_end;
+    if (is_within)
+        *offset = x->offset - of->offset;
+    return is_within;
+}
+
 const hk_status *hki_array_gone(const hk_array *x)
 {
     if (!x)

@@ -241,6 +241,32 @@ static void test_facts(void)
     CHECK_STR(text, "float32(3,4), float32(3,4), …");
 }
 
+/* Whether `view` lies within `of` from that element on; and is then made again. */
+static bool lies_within(hk_array *view, hk_array *of, int64_t expected)
+{
+    int64_t offset = -1;
+    if (!hk_is_within(view, of, &offset))
+        return offset == -1 && expected < 0;
+    const hk_dims strides = hk_strides_get(view);
+    hk_array *again = hk_view(of, hk_dims_get(view), strides.dims, offset);
+    return offset == expected && again->storage == view->storage && again->offset == view->offset;
+}
+
+static void test_within(void)
+{
+    HK_SCOPE;
+    hk_array *x = matrix(), *rows = hk_slice(x, 0, 1, 3);
+    CHECK(lies_within(x, x, 0) && lies_within(rows, x, 4) && lies_within(x, rows, -1));
+    CHECK(lies_within(hk_index(rows, 0, 1), x, 8) && lies_within(hk_index(rows, 0, 1), rows, 4));
+    CHECK(lies_within(hk_transpose(rows), x, 4) && lies_within(hk_transpose(x), x, 0));
+    CHECK(lies_within(hk_slice(x, 0, 0, 2), rows, -1) && lies_within(hk_index(x, 0, 0), rows, -1));
+    CHECK(lies_within(matrix(), x, -1) && lies_within(hk_slice(x, 0, 1, 1), x, -1));
+    CHECK(lies_within(NULL, x, -1) && lies_within(x, NULL, -1));
+    hk_array *failed = hk_slice(x, 3, 0, 1);
+    CHECK(lies_within(failed, x, -1) && lies_within(x, failed, -1));
+    hk_failures_clear();
+}
+
 static void test_all(bool serial)
 {
     (void)serial;
@@ -253,6 +279,7 @@ static void test_all(bool serial)
     test_accesses();
     test_record();
     test_facts();
+    test_within();
 }
 
 int main(void)

@@ -3,6 +3,7 @@
 #include "engine/core/watch.h"
 #include "engine/policy/place.h"
 #include "engine/policy/throttle.h"
+#include "engine/wait/help.h"
 #include "engine/wait/wait.h"
 
 #include <assert.h>
@@ -142,6 +143,8 @@ static __attribute__((noinline)) void issue_locked(hki_task *task, hki_place pla
     hki_biased_release(&runtime->issue_lock);
     if (is_put)
         hki_queue_notify(queue->home);
+    else if (is_ready && is_here && hki_is_divided(task))
+        hki_help_with(task);
     else if (is_ready && is_here)
         hki_execute_foreign((hki_claim){task, -1});
     else if (is_ready)

@@ -61,12 +61,14 @@ static void note_task(history *self, const hki_task_spec *spec)
 
 /* It has waited for the one task that it had submitted time after time, and is going to wait for this one, too: then it had
  * better run it itself, in a cache that has seen the others. Only what takes no longer than waking a worker does, or, where
- * a worker has no core beside the thread, ten times as long; a program that does not wait any more is held up by one such task. */
+ * a worker has no core beside the thread or takes pieces beside it, ten times as long. A program that does not wait any more
+ * is held up by one such task. */
 static bool waits_for_each(const history *self, const hki_task *task)
 {
     const bool is_alone = task->runtime->scheduler->core_count == 1;
-    return self->lone_waits >= HKI_SYNC_WAITS && (is_alone || task->spec.piece_count == 1) &&
-           task->spec.expected_ns <= (is_alone ? HKI_HELP_NS : HKI_SPIN_NS) &&
+    const bool is_shared = task->spec.piece_count > 1;
+    return self->lone_waits >= HKI_SYNC_WAITS &&
+           task->spec.expected_ns <= (is_alone || is_shared ? HKI_HELP_NS : HKI_SPIN_NS) &&
            hki_this_thread.submitted_count == self->waited_count + 1;
 }
 

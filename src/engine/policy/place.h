@@ -2,7 +2,8 @@
  * that fits:
  *
  *     a reduction between devices, or an accelerator's                              its queue
- *     one of a thread that waits for each task before the next                       here, up to 50 us, on one core 500
+ *     one of a thread that waits for each task before the next                       here, up to 50 us; on one core, and
+ *                                                                                    in pieces, which workers share, 500
  *     in several pieces                                                             the ring or its queue, as below
  *     expected to take no longer than handing it over is worth                      here
  *     one of a chain, each task of which needs the one before                        here, up to HKI_HERE_NS

@@ -152,6 +152,18 @@ static bool wait_for(hki_var *target)
     return waited;
 }
 
+/* Pieces that the thread waits for. It begins with them itself, and workers take some: see test_shares. */
+static void check_pieces(int64_t expected_ns, bool runs_here)
+{
+    const uint64_t before = hk_runtime_get_internals().inline_calls;
+    for (int i = 0; i < 20; i++) {
+        issue_pieces_on(&var, &where, expected_ns, 4);
+        CHECK(wait_for(&var));
+    }
+    const uint64_t here_now = hk_runtime_get_internals().inline_calls - before;
+    CHECK(runs_here ? here_now >= 10 : here_now == 0);
+}
+
 /* A thread that waits for each call runs it; one that has stopped to wait is held up by one call, not by two, and one that
  * waits for several at a time, or looks at something else, by none. */
 static void test_waits_for_each(int cores, int64_t inline_ns, bool runs_here)
@@ -190,16 +202,47 @@ static void test_waits_for_each(int cores, int64_t inline_ns, bool runs_here)
     issue(&where, too_long);
     CHECK(wait_for(&var));
     CHECK(hk_runtime_get_internals().inline_calls == still);
-    for (int i = 0; i < WAITS;
-         i++) { /* pieces, which nobody else could run beside it on one core */
-        issue_pieces_on(&var, &where, 100000, 4);
-        CHECK(wait_for(&var));
-    }
-    const uint64_t after = hk_runtime_get_internals().inline_calls;
-    CHECK(cores == 1 && runs_here ? after > still : after == still);
+    check_pieces(500000, runs_here);
+    check_pieces(500001, false);
     issue_unwaited(2); /* what the thread does is not known of the next runtime */
     CHECK(wait_for(&var));
     hki_var_deinit(&other);
+    hki_var_deinit(&var);
+    hk_runtime_deinit();
+}
+
+static void takes_a_while(hki_task *task, void *payload, int64_t piece)
+{
+    (void)task, (void)payload, (void)piece;
+    const int at_others = atomic_load(&elsewhere);
+    if (!pthread_equal(pthread_self(), program))
+        atomic_fetch_add(&elsewhere, 1);
+    else /* until a worker has run another piece, for a second at most */
+        for (int i = 0; i < 10000 && atomic_load(&elsewhere) == at_others; i++)
+            usleep(100);
+}
+
+/* Of what runs here in pieces a worker takes some, asleep as it may be. */
+static void test_shares(void)
+{
+    static const hki_task_class class = {.run = takes_a_while};
+    program = pthread_self();
+    CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_cores = 2})));
+    hki_var_init(&var, hki_runtime_default());
+    for (int i = 0; i < 20; i++) {
+        issue(&where, MOST_NS + 1);
+        CHECK(wait_for(&var));
+    }
+    const uint64_t before = hk_runtime_get_internals().inline_calls;
+    for (int i = 0; i < 20; i++) {
+        const int at_others = atomic_load(&elsewhere);
+        if (i % 4 == 0)
+            usleep(2000);
+        issue_pieces_on(&var, &class, 400000, 2);
+        CHECK(wait_for(&var));
+        CHECK(atomic_load(&elsewhere) > at_others);
+    }
+    CHECK(hk_runtime_get_internals().inline_calls >= before + 10);
     hki_var_deinit(&var);
     hk_runtime_deinit();
 }
@@ -249,6 +292,8 @@ int main(void)
         test_waits_for_each(cores, 0, true);
         test_waits_for_each(cores, 4000, false);
         test_waits_for_each(cores, -1, false);
+        if (cores == 2)
+            test_shares();
     }
     test_not_told();
     test_one_core();

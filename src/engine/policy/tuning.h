@@ -30,8 +30,9 @@ enum {
 
     /* ---- helping (wait/) ---- */
     /* Who waits for one array runs what is ready for so long, which may be for others: ten times what waking a worker takes.
-     * So long, too, a thread that waits for each task runs it itself on one core: calls of 10⁶ elements take 1.2 to 1.3 times the
-     * processor's time without (docs/measurements/mechanisms.md). */
+     * So long, too, a thread that waits for each task runs it itself: on one core, where calls of 10⁶ elements take 1.2 to 1.3
+     * times the processor's time without, and with workers, where copies of 10⁶ take 1.5 times as long in the mean without
+     * (docs/measurements/mechanisms.md). */
     HKI_HELP_NS = 500000,
 
     /* ---- batches of workers (sched/) ---- */

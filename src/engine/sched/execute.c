@@ -101,9 +101,7 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
 {
     hki_task *task = claim.task;
     hki_run_point point = hki_tracing_begin(task);
-    /* On one core pieces would only be handed from hand to hand. */
-    const bool is_divided = task->spec.piece_count > 1 && task->runtime->scheduler->core_count > 1;
-    const bool is_whole = claim.piece < 0;
+    const bool is_divided = hki_is_divided(task), is_whole = claim.piece < 0;
     if (is_whole && (!hki_task_start(task) || task->runtime->serial)) {
         if (task->started)
             run_serially(task, &point);

@@ -30,6 +30,12 @@ void hki_executor_put(hki_executor *executor, hki_task *task);
 
 /* ---- execute.c ------------------------------------------------------------------------------------------------------ */
 
+/* Several threads may run pieces of it: on one core they would only be handed from hand to hand. */
+static inline bool hki_is_divided(const hki_task *task)
+{
+    return task->spec.piece_count > 1 && task->runtime->scheduler->core_count > 1;
+}
+
 /* Runs what was claimed; returns a successor to run next, in a worker. */
 hki_task *hki_execute(hki_executor *executor, hki_claim claim);
 /* Runs what was claimed in a thread that is no worker. */

@@ -91,10 +91,23 @@ bool hki_queue_wants_help(hki_queue *queue)
            (!hki_ring_is_empty(runtime->ring) && !hki_workers_are_attentive(runtime));
 }
 
+/* A worker woken while all cores are taken sleeps again, and has meanwhile held up a thread on one of them. A thread that issues
+ * long tasks, too, is on a core, so the last one is left to it, unless nobody is at work who looks again. Who gives a core
+ * back looks, and so does who sleeps, after a while. */
+static bool has_core_for_another(const hki_queue *queue)
+{
+    const int32_t cores = atomic_load(&queue->free_cores);
+    const bool is_issuers = atomic_load(&queue->has_issuer) && !atomic_load(&queue->helper) &&
+                            cores < queue->worker_count;
+    return queue->is_accelerator || cores > is_issuers;
+}
+
 void hki_queue_wake(hki_queue *queue)
 {
     if (queue->notify)
         queue->notify(queue);
+    else if (!has_core_for_another(queue))
+        return;
     else if (hki_park_has_sleepers(&queue->park))
         hki_park_wake(&queue->park);
     else
@@ -196,6 +209,17 @@ hki_claim hki_queue_take_piece(hki_queue *queue)
             if (task->next_piece > 0 && hki_is_lendable(task))
                 claim = claim_locked(queue, task);
     }
+    hki_lock_release(&queue->lock);
+    return claim;
+}
+
+hki_claim hki_queue_take_piece_of(hki_queue *queue, const hki_task *task)
+{
+    hki_claim claim = {NULL, -1};
+    hki_lock_acquire(&queue->lock);
+    hki_task *first = queue->lists[1].first;
+    if (first == task && first->next_piece > 0)
+        claim = claim_locked(queue, first);
     hki_lock_release(&queue->lock);
     return claim;
 }

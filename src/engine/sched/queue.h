@@ -116,6 +116,8 @@ bool hki_queue_has_work(hki_queue *queue);
 hki_claim hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns);
 /* Takes a piece of a task that has started, and is lendable (steal.h). */
 hki_claim hki_queue_take_piece(hki_queue *queue);
+/* Takes a piece of the task, which may have ended, where that is the first one listed. */
+hki_claim hki_queue_take_piece_of(hki_queue *queue, const hki_task *task);
 
 /* Wakes a worker of the queue, or calls back the one that rests. */
 void hki_queue_wake(hki_queue *queue);

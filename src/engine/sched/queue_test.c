@@ -1,4 +1,4 @@
-/* The order of what is ready in a queue, and that nothing is lost in it. On a queue by itself: without workers. */
+/* The order of what is ready in a queue, and that nothing is lost in it; and who is woken. On a queue by itself: without workers. */
 #include "engine/sched/queue.h"
 #include "tests/check.h"
 
@@ -77,6 +77,67 @@ static void check_random(void)
     }
 }
 
+/* ---- who is woken ------------------------------------------------------------------------------------------------------ */
+
+/* How often somebody has been woken since the last time; those go to sleep again. */
+static uint32_t woken(void)
+{
+    static uint32_t before;
+    const uint32_t now = atomic_load(&queue->park.wake_word), count = now - before;
+    atomic_store(&queue->park.waking, false);
+    before = now;
+    return count;
+}
+
+static void push_one(void)
+{
+    hki_queue_push(task_make(1, false));
+}
+
+/* Workers that all sleep, while threads have so many of the cores. */
+static void begin_asleep(int workers, int taken, bool has_issuer)
+{
+    queue->worker_count = workers;
+    atomic_store(&queue->free_cores, workers);
+    atomic_store(&queue->park.sleepers, (uint32_t)workers);
+    atomic_store(&queue->has_issuer, has_issuer);
+    for (int i = 0; i < taken; i++)
+        CHECK(hki_queue_acquire_core(queue));
+    woken();
+}
+
+/* A worker is woken where it has a core, and at the latest when one is given back. */
+static void check_woken(int workers, int taken, bool has_issuer, bool helps, uint32_t at_once)
+{
+    uint64_t taken_tasks[MOST];
+    begin_asleep(workers, taken, has_issuer);
+    atomic_store(&queue->helper, helps);
+    push_one();
+    CHECK_EQ_I64(woken(), at_once);
+    if (taken > 0) {
+        atomic_store(&queue->helper, 0);
+        hki_queue_release_core(queue);
+        CHECK_EQ_I64(woken(), !has_issuer || taken == 1);
+    }
+    CHECK_EQ_I64(take_all(taken_tasks), 1);
+}
+
+static void check_waking(void)
+{
+    check_woken(1, 0, false, false, 1);
+    check_woken(1, 1, false, false, 0);
+    check_woken(2, 1, false, false, 1);
+    check_woken(2, 2, false, false, 0);
+    /* Who issues long tasks is on a core, too. */
+    check_woken(1, 0, true, false, 1);
+    check_woken(2, 0, true, false, 1);
+    check_woken(2, 1, true, false, 0);
+    check_woken(3, 1, true, false, 1);
+    check_woken(3, 1, true, true, 1);
+    check_woken(2, 1, true, true, 1);
+    check_woken(2, 2, true, true, 0);
+}
+
 int main(void)
 {
     hki_runtime *runtime = zeros(sizeof *runtime);
@@ -90,6 +151,7 @@ int main(void)
         check_order(200, 1, collective);
     }
     check_random();
+    check_waking();
     free(queue);
     free(scheduler);
     free(runtime);

@@ -9,10 +9,33 @@ enum {
 
 /* ---- running something ----------------------------------------------------------------------------------------------- */
 
+static bool acquire(hki_queue *queue)
+{
+    if (!hki_queue_acquire_core(queue))
+        return false;
+    atomic_store_explicit(&queue->has_issuer, true, memory_order_relaxed);
+    atomic_store_explicit(&queue->helper, 1 + sched_getcpu(), memory_order_relaxed);
+    return true;
+}
+
 static void release(hki_queue *queue)
 {
     atomic_store_explicit(&queue->helper, 0, memory_order_relaxed);
     hki_queue_release_core(queue);
+}
+
+void hki_help_with(hki_task *task)
+{
+    hki_queue *queue = hki_task_home(task);
+    if (!acquire(queue)) {
+        hki_queue_push(task);
+        return;
+    }
+    hki_claim claim = {task, -1};
+    do
+        hki_execute_foreign(claim);
+    while ((claim = hki_queue_take_piece_of(queue, task)).task);
+    release(queue);
 }
 
 /* Runs what is ready in the queue and not expected to take more than most_ns, if nobody else is going to, and a core of the
@@ -21,10 +44,8 @@ static void release(hki_queue *queue)
 static bool help_queue(hki_queue *queue, int64_t most_ns, hki_queue **kept)
 {
     if (*kept != queue) {
-        if (!hki_queue_wants_help(queue) || !hki_queue_acquire_core(queue))
+        if (!hki_queue_wants_help(queue) || !acquire(queue))
             return false;
-        atomic_store_explicit(&queue->has_issuer, true, memory_order_relaxed);
-        atomic_store_explicit(&queue->helper, 1 + sched_getcpu(), memory_order_relaxed);
     }
     const hki_claim claim = hki_queue_pop(queue, NULL, most_ns);
     *kept = claim.task ? queue : NULL;
@@ -36,6 +57,8 @@ static bool help_queue(hki_queue *queue, int64_t most_ns, hki_queue **kept)
         if (atomic_load(&queue->runtime->ended))
             hki_cancel_all(queue->runtime);
     } else {
+        if (hki_queue_is_ready(queue)) /* and takes too long: others are to be woken for it */
+            atomic_store(&queue->has_issuer, false);
         release(queue);
     }
     return claim.task;
@@ -77,11 +100,18 @@ static int64_t nap_ns(int64_t so_far_ns)
     return ns < HKI_SPIN_NS ? HKI_SPIN_NS : ns > HKI_LOOK_AGAIN_NS ? HKI_LOOK_AGAIN_NS : ns;
 }
 
+/* The core that was left to this thread is another's. */
+static void leave(hki_queue *queue)
+{
+    if (atomic_exchange(&queue->has_issuer, false) && hki_queue_has_work(queue))
+        hki_queue_notify(queue);
+}
+
 static void sleep_once(const hki_help *self, int64_t so_far_ns, int64_t left_ns)
 {
     hki_scheduler *scheduler = self->runtime->scheduler;
     for (int i = 0; i < scheduler->home_count; i++)
-        atomic_store_explicit(&self->runtime->queues[i]->has_issuer, false, memory_order_relaxed);
+        leave(self->runtime->queues[i]);
     if (self->wait) {
         uint32_t expected = 0;
         if (atomic_compare_exchange_strong(&self->wait->signalled, &expected, HKI_SLEEPING) ||

@@ -24,4 +24,8 @@ typedef struct hki_help {
 /* Blocks. False: it gave up, or was interrupted. In no task, and without a lock. */
 bool hki_help_until(const hki_help *help);
 
+/* Runs pieces of a ready task that this thread is about to wait for, beside the workers that look for work. Where its device has
+ * no core free, workers run all of them. */
+void hki_help_with(hki_task *task);
+
 #endif

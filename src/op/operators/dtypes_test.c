@@ -1,5 +1,5 @@
 /* Dtypes where conformance does not look: promotion, operands of several dtypes, integers that no double holds, blocks of
- * elements that lie apart, halves. */
+ * elements that lie apart, halves, counting. */
 #include "tests/check.h"
 
 #include "op/operator_fixture.h"
@@ -242,6 +242,55 @@ static void test_halves(void)
     CHECK(hk_ok(hk_wait_all()));
 }
 
+/* ---- counting ------------------------------------------------------------------------------------------------ */
+
+/* Element i is the start plus i steps, exactly or as the float nearest to what doubles make of that. */
+static void check_arange(double start, double step, int64_t count, hk_dtype dtype)
+{
+    HK_SCOPE;
+    static union {
+        int64_t i[500000];
+        double f[500000];
+    } values;
+    hk_array *x = hk_arange(start, start + (double)count * step, step, dtype, device);
+    const bool is_real = dtype == HK_F32 || dtype == HK_F64 || dtype == HK_F16 || dtype == HK_BF16;
+    CHECK_EQ_I64(hk_size(x), count);
+    CHECK(hk_ok(hk_to_host(hk_cast(x, is_real ? HK_F64 : HK_I64), &values, (size_t)count * 8)));
+    for (int64_t i = 0; i < count; i++) {
+        const double real = start + (double)i * step;
+        CHECK(is_real ? values.f[i] == (dtype == HK_F32 ? (double)(float)real : real)
+                      : values.i[i] == (int64_t)start + i * (int64_t)step);
+    }
+}
+
+/* Several blocks, and pieces of them; whatever way; up to the ends of dtypes, where steps are larger than what they have. */
+static void test_counting(void)
+{
+    for (int i = 0; i < COUNT; i++) {
+        const hk_dtype dtype = order[i];
+        if (dtype == HK_BOOL)
+            continue;
+        check_arange(3, 1, 100, dtype);
+        check_arange(120, -1, 101, dtype);
+        if (hk_dtype_bytes(dtype) > 2)
+            for (int64_t count = 1023; count < 500000; count = count * 3 + 1)
+                check_arange(7, 2, count, dtype);
+    }
+    check_arange(-128, 85, 4, HK_I8);
+    check_arange(0, 255, 2, HK_U8);
+    check_arange(-0x1p31, 0x1p31 - 1, 3, HK_I32);
+    check_arange(0x1p31 - 1, -4000000, 1070, HK_I32);
+    check_arange(0, 4000000, 1070, HK_U32);
+    check_arange(-0x1p52, 0x1p42 + 1, 2000, HK_I64);
+    check_arange(0, 0x1p41 + 1, 4000, HK_U64);
+    check_arange(-0x1p52, 0x1p42, 2000, HK_F64);
+    check_arange(-0x1p53 + 1, 0x1p52 - 1, 4, HK_F64); /* steps of which three are no double */
+    check_arange(0.5, 0.25, 3000, HK_F32);
+    HK_SCOPE;
+    CHECK(signbit(item(hk_index(hk_arange(-0., -3, -1, HK_F32, device), 0, 0))));
+    CHECK(!signbit(item(hk_index(hk_arange(0, -3, -1, HK_F32, device), 0, 0))));
+}
+
 int main(void)
 {
     for (int engine = 0; engine < 2; engine++) {
@@ -256,6 +305,7 @@ int main(void)
         test_refused_element();
         test_long_constants();
         test_halves();
+        test_counting();
         hk_runtime_deinit();
     }
     return check_result();

@@ -210,13 +210,47 @@ static bool arange_infer(hki_call *call)
     return true;
 }
 
-/* Doubles have all numbers up to 2^53: there integers give what doubles would. */
-static bool is_exact(const hki_arange_options *options, int64_t count)
+/* Doubles have all whole numbers up to 2^53: then these are added up as integers, or as the doubles that they are. */
+static bool is_exact(const hki_arange_options *options, int64_t count, bool is_real)
 {
-    const double last = options->start + (double)count * options->step;
+    const double length = (double)count * options->step, last = options->start + length;
     return options->start == trunc(options->start) && options->step == trunc(options->step) &&
-           fabs(options->start) < 0x1p53 && fabs(last) < 0x1p53 && fabs(options->step) < 0x1p53;
+           fabs(options->start) < 0x1p53 && fabs(last) < 0x1p53 && fabs(options->step) < 0x1p53 &&
+           (!is_real ||
+            (fabs(length) < 0x1p53 && !(options->start == 0 && signbit(options->start))));
 }
+
+enum { BLOCK = 1024 };
+
+/* What a kernel counts: blocks of whole numbers, each the first of its block plus what all blocks have in common. */
+typedef struct counting {
+    int64_t start, step, begin, end;
+    char *out; /* of element 0 */
+    int64_t bytes;
+    hki_store_fn store; /* NULL: dense elements of the type that is counted in */
+} counting;
+
+#define COUNT_UP(T, U)                                                                             \
+    static void count_up_##T(const counting *self)                                                 \
+    {                                                                                              \
+        T offsets[BLOCK], block[BLOCK];                                                            \
+        const int64_t most = hki_min(self->end - self->begin, BLOCK);                              \
+        for (int64_t i = 0; i < most; i++)                                                         \
+            offsets[i] = (T)(i * self->step);                                                      \
+        for (int64_t i = self->begin; i < self->end; i += BLOCK) {                                 \
+            const int64_t count = hki_min(self->end - i, BLOCK);                                   \
+            const U first = (U)(self->start + i * self->step);                                     \
+            char *to = self->out + i * self->bytes;                                                \
+            T *values = self->store ? block : (T *)to;                                             \
+            _Pragma("GCC unroll 4") for (int64_t j = 0; j < count; j++) values[j] =                \
+                (T)(first + (U)offsets[j]);                                                        \
+            if (self->store)                                                                       \
+                self->store(count, values, to, self->bytes);                                       \
+        }                                                                                          \
+    }
+COUNT_UP(int32_t, uint32_t)
+COUNT_UP(int64_t, uint64_t)
+COUNT_UP(double, double)
 
 static void arange_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
@@ -224,30 +258,36 @@ static void arange_kernel(const hki_kernel_call *call, int64_t piece, int64_t be
     const hki_arange_options *options = call->options;
     const hki_tensor *out = &call->out[0];
     const int64_t bytes = out->strides[0] * (int64_t)hk_dtype_bytes(out->dtype);
-    const bool whole = !hki_dtype_is_real(out->dtype) && is_exact(options, call->out[0].size);
-    const hki_store_fn store = hki_cast_of(whole ? HK_I64 : HK_F64, out->dtype);
-    const int64_t step = whole ? (int64_t)options->step : 0;
-    union {
-        double f[256];
-        int64_t i[256];
-    } values;
+    const bool is_real = hki_dtype_is_real(out->dtype);
+    if (is_exact(options, out->size, is_real)) {
+        const hk_dtype cast = hki_cast_wide_of(out->dtype);
+        const hk_dtype wide = is_real ? HK_F64 : cast == HK_I32 ? HK_I32 : HK_I64;
+        const bool is_direct = wide == out->dtype && out->strides[0] == 1;
+        const counting counted = {(int64_t)options->start,
+                                  (int64_t)options->step,
+                                  begin,
+                                  end,
+                                  out->data,
+                                  bytes,
+                                  is_direct ? NULL : hki_cast_of(wide, out->dtype)};
+        (is_real          ? count_up_double
+         : wide == HK_I32 ? count_up_int32_t
+                          : count_up_int64_t)(&counted);
+        return;
+    }
+    const hki_store_fn store = hki_cast_of(HK_F64, out->dtype);
+    double values[256];
     for (int64_t count; begin < end; begin += count) {
         count = hki_min(end - begin, 256);
-        if (whole) {
-            const int64_t first = (int64_t)options->start + begin * step;
-            for (int i = 0; i < count; i++)
-                values.i[i] = first + i * step;
-        } else {
-            for (int i = 0; i < count; i++) /* int: converted in vectors */
-                values.f[i] = options->start + ((double)begin + (double)i) * options->step;
-        }
-        store(count, &values, (char *)out->data + begin * bytes, bytes);
+        for (int i = 0; i < count; i++) /* int: converted in vectors */
+            values[i] = options->start + ((double)begin + (double)i) * options->step;
+        store(count, values, (char *)out->data + begin * bytes, bytes);
     }
 }
 
 static void arange_plan(const hki_call *call, hki_plan *plan)
 {
-    hki_plan_elements(call, plan, 0.5);
+    hki_plan_elements(call, plan, 0.25);
 }
 
 static void arange_reference(const hki_call *call, const double *const *in, double *const *out)

@@ -4,9 +4,7 @@
 
 static const hki_random_fill *fill(void)
 {
-    return hki_kernel_isa_get() != HKI_ISA_PORTABLE && hki_random_fill_avx2.words
-               ? &hki_random_fill_avx2
-               : &hki_random_fill_portable;
+    return HKI_OF_ISA(&hki_random_fill, );
 }
 
 void hki_random_fill_words(uint64_t seed, uint64_t stream, uint64_t at, int64_t count,

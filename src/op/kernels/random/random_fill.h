@@ -20,6 +20,6 @@ typedef struct hki_random_fill {
     void (*uniform_f32)(double low, double high, const uint32_t *words, int64_t count, float *out);
     void (*normal_f32)(double mean, double std, const uint32_t *words, int64_t count, float *out);
 } hki_random_fill;
-extern const hki_random_fill hki_random_fill_portable, hki_random_fill_avx2;
+extern const hki_random_fill hki_random_fill_portable, hki_random_fill_avx2, hki_random_fill_avx512;
 
 #endif

@@ -11,6 +11,4 @@
 #include "op/kernels/random/random_fill.inc.c"
 
 #include "op/kernels/avx2_end.inc.c"
-#else
-const hki_random_fill hki_random_fill_avx2; /* none: the portable one serves */
 #endif

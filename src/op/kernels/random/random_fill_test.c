@@ -47,8 +47,12 @@ static void test_normals(void)
 int main(void)
 {
     test_fill(&hki_random_fill_portable);
-    if (hki_random_fill_avx2.words && hki_kernel_isa_get() != HKI_ISA_PORTABLE)
+#if HKI_HAVE_X86_ISAS
+    if (hki_kernel_isa_get() >= HKI_ISA_AVX2)
         test_fill(&hki_random_fill_avx2);
+    if (hki_kernel_isa_get() >= HKI_ISA_AVX512)
+        test_fill(&hki_random_fill_avx512);
+#endif
     test_normals();
     return check_result();
 }
