@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fenv.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -331,8 +332,7 @@ static void rest(hki_link *self, uint32_t seen, int64_t idle_ns)
 {
     const bool is_busy = self->exchanges != NULL;
     if (is_busy && idle_ns < SPIN_NS && hki_runtime_is_awaited(self->runtime)) {
-        for (int i = 0; i < 16; i++)
-            hki_relax();
+        sched_yield();
         return;
     }
     const int64_t most_ns = is_busy ? MOST_NAP_NS : IDLE_NAP_NS;
@@ -370,9 +370,10 @@ static void work(hki_link *self)
     for (;;) {
         const uint32_t seen = atomic_load(&self->wake_word);
         const bool stops = atomic_load(&self->stop_ns) != 0;
+        const int64_t begin_ns = hki_clock_ns();
         const bool any = step(self);
         const int64_t now_ns = hki_clock_ns();
-        if (any)
+        if (any || now_ns - begin_ns > LEAST_NAP_NS) /* MPI has copied, as part of a look */
             happened_ns = now_ns;
         if (stops && atomic_load(&self->joins) && !self->exchanges && !atomic_load(&self->incoming))
             break;
