@@ -50,7 +50,7 @@ int hki_sum_leaves(int size, int arrays, hki_sum_leaf **leaves);
 /* Elements [0, end) of the output become the sum of those of inputs[i], one for each leaf; it is one of them, or shares no memory
  * with any. Issues tasks. */
 void hki_sum_leaves_issue(hki_device *device, const char *operation, const hki_sum_leaf *leaves,
-                          int leaf_count, int arrays, hk_array *const *inputs,
-                          hk_array *output, int64_t end);
+                          int leaf_count, int arrays, hk_array *const *inputs, hk_array *output,
+                          int64_t end);
 
 #endif

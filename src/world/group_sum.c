@@ -99,8 +99,8 @@ static void sum_into(const summing *self, int first, int count, int leaf, hk_arr
 }
 
 void hki_sum_leaves_issue(hki_device *device, const char *operation, const hki_sum_leaf *leaves,
-                          int leaf_count, int arrays, hk_array *const *inputs,
-                          hk_array *output, int64_t end)
+                          int leaf_count, int arrays, hk_array *const *inputs, hk_array *output,
+                          int64_t end)
 {
     const hki_sum_leaf *last = &leaves[leaf_count - 1];
     const int total = last->rank * arrays + last->first + last->count;
