@@ -12,7 +12,8 @@
 #include <sys/prctl.h>
 
 enum {
-    SPIN_NS = 50000,        /* where somebody waits */
+    COPY_NS = 50000,        /* a look at MPI that takes longer has copied */
+    SPIN_NS = 200000,       /* where somebody waits */
     LEAST_NAP_NS = 10000,   /* of a nap */
     MOST_NAP_NS = 10000000, /* the same, while there is something to do */
     IDLE_NAP_NS = 50000000, /* the same, while there is not */
@@ -373,7 +374,7 @@ static void work(hki_link *self)
         const int64_t begin_ns = hki_clock_ns();
         const bool any = step(self);
         const int64_t now_ns = hki_clock_ns();
-        if (any || now_ns - begin_ns > LEAST_NAP_NS) /* MPI has copied, as part of a look */
+        if (any || now_ns - begin_ns > COPY_NS)
             happened_ns = now_ns;
         if (stops && atomic_load(&self->joins) && !self->exchanges && !atomic_load(&self->incoming))
             break;
