@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fenv.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 
 enum {
     COPY_NS = 50000,        /* a look at MPI that takes longer has copied */
-    SPIN_NS = 200000,       /* where somebody waits */
+    SPIN_NS = 50000,        /* where somebody waits */
     LEAST_NAP_NS = 10000,   /* of a nap */
     MOST_NAP_NS = 10000000, /* the same, while there is something to do */
     IDLE_NAP_NS = 50000000, /* the same, while there is not */
@@ -333,7 +332,8 @@ static void rest(hki_link *self, uint32_t seen, int64_t idle_ns)
 {
     const bool is_busy = self->exchanges != NULL;
     if (is_busy && idle_ns < SPIN_NS && hki_runtime_is_awaited(self->runtime)) {
-        sched_yield();
+        for (int i = 0; i < 16; i++)
+            hki_relax();
         return;
     }
     const int64_t most_ns = is_busy ? MOST_NAP_NS : IDLE_NAP_NS;
