@@ -1,8 +1,10 @@
-/* MPI's own all-reduce, blocking, with nothing of hocket: world_mpi MEGABYTES REPEATS. bench/world compiles it by mpicc. */
+/* MPI's own all-reduce, blocking, with nothing of hocket: world_mpi MEGABYTES REPEATS. bench/world compiles it by mpicc. Each sum is
+ * of ones that have just been written, as in bench_world. */
 #include "bench_util.h"
 
 #include <mpi.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { MAX_REPEATS = 1001 };
 
@@ -13,10 +15,13 @@ int main(int count, char **arguments)
     const int size = count > 1 ? (int)(atof(arguments[1]) * 250000) : 0;
     const int asked = count > 2 ? atoi(arguments[2]) : 1;
     const int repeats = asked < 1 ? 1 : asked > MAX_REPEATS ? MAX_REPEATS : asked;
-    float *x = calloc((size_t)size + 1, sizeof *x);
+    float *x = calloc((size_t)size + 1, sizeof *x), *ones = calloc((size_t)size + 1, sizeof *x);
+    for (int i = 0; i < size && ones; i++)
+        ones[i] = 1;
     MPI_Init(NULL, NULL);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    for (int i = -2; i < repeats && x; i++) {
+    for (int i = -2; i < repeats && x && ones; i++) {
+        memcpy(x, ones, (size_t)size * sizeof *x);
         MPI_Barrier(MPI_COMM_WORLD);
         const double begin = bench_seconds();
         MPI_Allreduce(MPI_IN_PLACE, x, size, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
@@ -29,5 +34,6 @@ int main(int count, char **arguments)
                1e3 * ms.max);
     MPI_Finalize();
     free(x);
+    free(ones);
     return 0;
 }

@@ -1,5 +1,5 @@
 /* Bound by memory: each input is read once and each output written once, through sums that stay in the
- * first cache. Summing two to four blocks in place, the usual case, keeps them in registers. */
+ * first cache. Summing two blocks into one, or two to four in place, the usual cases, keeps them in registers. */
 #include "collective/sum_kernel.h"
 
 #include "base/sum_tree.h"
@@ -45,6 +45,12 @@ enum { BLOCK_BYTES = 2048 };
         for (size_t i = 0; i < size; i++)                                                          \
             sum[i] = (type)(sum[i] + x[i]);                                                        \
     }                                                                                              \
+    /* The sum may be in the place of one of both. */                                              \
+    static void name##_pair(const type *a, const type *b, type *sum, size_t size)                  \
+    {                                                                                              \
+        for (size_t i = 0; i < size; i++)                                                          \
+            sum[i] = (type)(a[i] + b[i]);                                                          \
+    }                                                                                              \
     /* Of in[0] … in[count - 1], a block of each from `begin` on. */                             \
     static void name##_tree(const void *const *in, int count, size_t begin, size_t size,           \
                             type *sum)                                                             \
@@ -53,6 +59,10 @@ enum { BLOCK_BYTES = 2048 };
         type right[BLOCK_BYTES / sizeof(type)];                                                    \
         if (count == 1) {                                                                          \
             memcpy(sum, (const type *)in[0] + begin, size * sizeof *sum);                          \
+            return;                                                                                \
+        }                                                                                          \
+        if (count == 2) {                                                                          \
+            name##_pair((const type *)in[0] + begin, (const type *)in[1] + begin, sum, size);      \
             return;                                                                                \
         }                                                                                          \
         name##_tree(in, half, begin, size, sum);                                                   \
@@ -74,6 +84,10 @@ enum { BLOCK_BYTES = 2048 };
                 name##_in_place3(out[0], out[1], out[2], size);                                    \
             else                                                                                   \
                 name##_in_place4(out[0], out[1], out[2], out[3], size);                            \
+            return;                                                                                \
+        }                                                                                          \
+        if (in_count == 2 && out_count == 1) {                                                     \
+            name##_pair(in[0], in[1], out[0], size);                                               \
             return;                                                                                \
         }                                                                                          \
         enum { BLOCK = BLOCK_BYTES / sizeof(type) };                                               \

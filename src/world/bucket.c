@@ -211,13 +211,14 @@ static int foreign_leaves(const hki_reduction *self)
     return count;
 }
 
-/* Elements [low, high) of a span become their sums, in `outputs`. */
+/* Elements [low, high) of a span of the first device become their sums, where it may be one of those that are added. */
 static bool sum_span(const hki_bucket *self, const leaf_sums *sums, const hki_bucket_span *its,
-                     int64_t low, int64_t high, hk_array *const *outputs, int output_count)
+                     int64_t low, int64_t high)
 {
     const hki_reduction *of = self->of;
     const int64_t width = sums->end - sums->begin;
     int64_t row = 0;
+    hk_array *output = NULL;
     hk_array **inputs = calloc((size_t)of->leaf_count, sizeof(hk_array *));
     if (!inputs)
         return false;
@@ -225,13 +226,17 @@ static bool sum_span(const hki_bucket *self, const leaf_sums *sums, const hki_bu
         const int64_t at = row * width + its->at - sums->begin;
         if (of->leaves[l].rank == of->group->rank) {
             inputs[l] = own_view(self, sums, l, its, low, high);
+            if (of->leaves[l].first == 0 && !sums->own[l])
+                output = inputs[l];
         } else {
             inputs[l] = view(sums->in, at + low, at + high);
             row++;
         }
     }
-    hki_sum_leaves_issue(of->device, of->name, of->leaves, of->leaf_count, of->n, inputs, outputs,
-                         output_count, high - low);
+    if (!output)
+        output = view(array_of(self, its, 0), its->begin + low, its->begin + high);
+    hki_sum_leaves_issue(of->device, of->name, of->leaves, of->leaf_count, of->n, inputs, output,
+                         high - low);
     free(inputs);
     return true;
 }
@@ -247,65 +252,41 @@ static void copy_to_devices(const hki_bucket *self)
     }
 }
 
-static bool spread(const hki_bucket *self, const leaf_sums *sums, hk_array *part)
+/* What this rank has summed goes to the others, and what they have comes. The own part is named as written, too: see draft_sends. */
+static bool spread(const hki_bucket *self)
 {
     const hki_reduction *of = self->of;
     exchange_draft draft = {0};
-    const int from = part->size > 0 ? add_operand(&draft, part, 0, part->size, HKI_READ) : -1;
     for (int s = 0; s < self->span_count; s++) {
         const hki_bucket_span *its = &self->spans[s];
-        int64_t low, high;
-        const int to =
-            add_operand(&draft, array_of(self, its, 0), its->begin, its->end, HKI_WRITE | HKI_HEAL);
         for (int r = 0; r < of->group->size; r++) {
-            int64_t begin, end;
+            const bool is_own = r == of->group->rank;
+            int64_t begin, end, low, high;
             part_of(self, r, &begin, &end);
             if (!within(its, begin, end, &low, &high))
                 continue;
-            if (r != of->group->rank)
-                add_part(&draft, (hki_part){-1, to, 0, low, high - low, r});
-            else
-                add_part(&draft, (hki_part){from, to, its->at + low - begin, low, high - low, r});
+            const int operand =
+                add_operand(&draft, array_of(self, its, 0), its->begin + low, its->begin + high,
+                            is_own ? HKI_READ | HKI_WRITE : HKI_WRITE | HKI_HEAL);
+            if (!is_own)
+                add_part(&draft, (hki_part){-1, operand, 0, 0, high - low, r});
+            for (int to = 0; to < of->group->size && is_own; to++)
+                if (to != r)
+                    add_part(&draft, (hki_part){operand, -1, 0, 0, high - low, to});
         }
-        if (!within(its, sums->begin, sums->end, &low, &high))
-            continue;
-        for (int r = 0; r < of->group->size; r++)
-            if (r != of->group->rank)
-                add_part(&draft,
-                         (hki_part){from, -1, its->at + low - sums->begin, 0, high - low, r});
     }
     return issue(self, HKI_WORLD_SPREAD, &draft);
 }
 
-/* The sums of this rank's part, which it alone has, and gives to all. */
-static bool sum_and_spread(const hki_bucket *self, const leaf_sums *sums)
-{
-    hk_array *part =
-        hki_array_create(self->of->device, hk_shape(sums->end - sums->begin), self->dtype);
-    for (int s = 0; s < self->span_count && !part->failed; s++) {
-        const hki_bucket_span *its = &self->spans[s];
-        int64_t low, high;
-        if (!within(its, sums->begin, sums->end, &low, &high))
-            continue;
-        hk_array *output = view(part, its->at + low - sums->begin, its->at + high - sums->begin);
-        if (!sum_span(self, sums, its, low, high, &output, 1))
-            return false;
-    }
-    return !part->failed && spread(self, sums, part);
-}
-
-/* Every rank sums everything, into a row of its own, for the arrays are still to be read. */
-static bool sum_whole(const hki_bucket *self, const leaf_sums *sums)
+/* Of this rank's part, which is everything where the bucket is small. */
+static bool sum_part(const hki_bucket *self, const leaf_sums *sums)
 {
     for (int s = 0; s < self->span_count; s++) {
         const hki_bucket_span *its = &self->spans[s];
-        hk_array *sum =
-            hki_array_create(self->of->device, hk_shape(its->end - its->begin), self->dtype);
-        hk_array *to = view(array_of(self, its, 0), its->begin, its->end);
-        if (sum->failed || !sum_span(self, sums, its, 0, its->end - its->begin, &sum, 1))
+        int64_t low, high;
+        if (within(its, sums->begin, sums->end, &low, &high) &&
+            !sum_span(self, sums, its, low, high))
             return false;
-        hki_reduce_issue(self->of->device, self->of->name, &sum, 1, &to, 1, 0,
-                         its->end - its->begin);
     }
     return true;
 }
@@ -323,8 +304,8 @@ bool hki_bucket_all_reduce(const hki_bucket *self)
     if (is_good) {
         draft_sends(self, &sums, &draft);
         draft_receives(self, &sums, &draft);
-        is_good = issue(self, HKI_WORLD_REDUCE, &draft) &&
-                  (self->is_small ? sum_whole(self, &sums) : sum_and_spread(self, &sums));
+        is_good = issue(self, HKI_WORLD_REDUCE, &draft) && sum_part(self, &sums) &&
+                  (self->is_small || spread(self));
     }
     if (is_good)
         copy_to_devices(self);

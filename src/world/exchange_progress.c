@@ -311,11 +311,16 @@ static bool take_turns(hki_exchange *self)
     return true;
 }
 
-/* Ranks of one machine share memory, where small messages cost more than they give. All ranks find the same. */
+/* All ranks find the same. */
+static bool is_one_machine(const hki_link *link)
+{
+    return link->launcher->local_size >= link->launcher->size;
+}
+
+/* Ranks of one machine share memory, where small messages cost more than they give. */
 static size_t most_bytes(const hki_link *link)
 {
-    const hki_launcher *launcher = link->launcher;
-    if (launcher->local_size >= launcher->size)
+    if (is_one_machine(link))
         return MOST_BYTES_HERE;
     return strncmp(link->world->library, "Open MPI", 8) ? MOST_BYTES_OTHERS : MOST_BYTES_OPEN_MPI;
 }
@@ -343,7 +348,9 @@ static void move_piece(hki_link *link, hki_exchange *self, const hki_piece *piec
 }
 
 /* Between machines in messages that libraries send without asking the receiver first. An answer would queue up behind what goes the other way,
- * so that only one direction of a link is in use at a time. Each rank begins with the next one: no rank is sent to by all. */
+ * so that only one direction of a link is in use at a time. Each rank begins with the next one: no rank is sent to by all. Between
+ * machines there are places for what comes first. On one machine who receives copies, at once where something has come: all others
+ * would wait for that before they hear what this rank has for them. */
 static void move(hki_link *link, hki_exchange *self)
 {
     if (!take_turns(self)) {
@@ -352,9 +359,10 @@ static void move(hki_link *link, hki_exchange *self)
     }
     if (!hki_exchange_reserve(link, self, message_count(self, most_bytes(link))))
         return;
-    for (int pass = 0; pass < 2; pass++) /* places for what comes first */
+    const bool sends_first = is_one_machine(link);
+    for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < self->piece_count && !link->lost; i++)
-            if (self->pieces[i].is_send == (pass == 1))
+            if (self->pieces[i].is_send == ((pass == 0) == sends_first))
                 move_piece(link, self, &self->pieces[i]);
     if (!link->lost)
         hki_route_copy_own(link, self);

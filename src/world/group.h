@@ -47,10 +47,10 @@ typedef struct hki_sum_leaf {
 } hki_sum_leaf;
 /* *leaves: size * arrays at most, to be freed. Returns how many; 0: no memory. */
 int hki_sum_leaves(int size, int arrays, hki_sum_leaf **leaves);
-/* Elements [0, end) of the outputs become the sum of those of leaves[i], one for each leaf; an output is none of them. Issues
- * tasks. */
+/* Elements [0, end) of the output become the sum of those of inputs[i], one for each leaf; it is one of them, or shares no memory
+ * with any. Issues tasks. */
 void hki_sum_leaves_issue(hki_device *device, const char *operation, const hki_sum_leaf *leaves,
-                          int leaf_count, int arrays, hk_array *const *inputs,
-                          hk_array *const *outputs, int output_count, int64_t end);
+                          int leaf_count, int arrays, hk_array *const *inputs, hk_array *output,
+                          int64_t end);
 
 #endif

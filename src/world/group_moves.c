@@ -295,7 +295,7 @@ static hk_array *scatter_within(const hki_group_work *work, hk_array *x, const v
         const int64_t each = y->size;
         for (int r = 0; r < size; r++)
             inputs[r] = hki_array_view(rows, hk_shape(each), (int64_t[]){1}, r * each);
-        hki_sum_leaves_issue(place, operation, leaves, count, 1, inputs, &y, 1, each);
+        hki_sum_leaves_issue(place, operation, leaves, count, 1, inputs, y, each);
     }
     free(inputs);
     free(leaves);

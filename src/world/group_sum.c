@@ -64,8 +64,7 @@ static bool is_plain(int first, int count, int arrays)
            is_plain(first, half, arrays) && is_plain(first + half, count - half, arrays);
 }
 
-static void sum_into(const summing *self, int first, int count, int leaf, hk_array *const *outputs,
-                     int output_count);
+static void sum_into(const summing *self, int first, int count, int leaf, hk_array *output);
 
 /* The sum over a part of the tree: an input, or a new array of the scope. */
 static hk_array *sum_of(const summing *self, int first, int count, int leaf)
@@ -74,19 +73,17 @@ static hk_array *sum_of(const summing *self, int first, int count, int leaf)
         return self->inputs[leaf];
     hk_array *sum = hki_array_create(self->device, hk_shape(self->end), self->dtype);
     if (!sum->failed)
-        sum_into(self, first, count, leaf, &sum, 1);
+        sum_into(self, first, count, leaf, sum);
     return sum;
 }
 
 /* leaf: the first below. */
-static void sum_into(const summing *self, int first, int count, int leaf, hk_array *const *outputs,
-                     int output_count)
+static void sum_into(const summing *self, int first, int count, int leaf, hk_array *output)
 {
     const int half = (int)hki_sum_half(count);
     if (is_plain(first, count, self->arrays)) {
         hki_reduce_issue(self->device, self->operation, self->inputs + leaf,
-                         leaves_below(first, count, self->arrays), outputs, output_count, 0,
-                         self->end);
+                         leaves_below(first, count, self->arrays), &output, 1, 0, self->end);
         return;
     }
     hk_array *const pair[] = {
@@ -94,21 +91,20 @@ static void sum_into(const summing *self, int first, int count, int leaf, hk_arr
         sum_of(self, first + half, count - half, leaf + leaves_below(first, half, self->arrays))};
     for (int i = 0; i < 2; i++)
         if (pair[i]->failed) {
-            for (int j = 0; j < output_count; j++)
-                hki_array_fail_in_place(outputs[j], self->operation, &pair[i], 1, HK_OUT_OF_MEMORY,
-                                        "out of host memory");
+            hki_array_fail_in_place(output, self->operation, &pair[i], 1, HK_OUT_OF_MEMORY,
+                                    "out of host memory");
             return;
         }
-    hki_reduce_issue(self->device, self->operation, pair, 2, outputs, output_count, 0, self->end);
+    hki_reduce_issue(self->device, self->operation, pair, 2, &output, 1, 0, self->end);
 }
 
 void hki_sum_leaves_issue(hki_device *device, const char *operation, const hki_sum_leaf *leaves,
-                          int leaf_count, int arrays, hk_array *const *inputs,
-                          hk_array *const *outputs, int output_count, int64_t end)
+                          int leaf_count, int arrays, hk_array *const *inputs, hk_array *output,
+                          int64_t end)
 {
     const hki_sum_leaf *last = &leaves[leaf_count - 1];
     const int total = last->rank * arrays + last->first + last->count;
     const summing self = {device, operation, arrays, inputs, end, inputs[0]->dtype};
     if (end > 0)
-        sum_into(&self, 0, total, 0, outputs, output_count);
+        sum_into(&self, 0, total, 0, output);
 }

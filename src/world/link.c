@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 
 enum {
+    COPY_NS = 50000,        /* a look at MPI that takes longer has copied */
     SPIN_NS = 50000,        /* where somebody waits */
     LEAST_NAP_NS = 10000,   /* of a nap */
     MOST_NAP_NS = 10000000, /* the same, while there is something to do */
@@ -370,9 +371,10 @@ static void work(hki_link *self)
     for (;;) {
         const uint32_t seen = atomic_load(&self->wake_word);
         const bool stops = atomic_load(&self->stop_ns) != 0;
+        const int64_t begin_ns = hki_clock_ns();
         const bool any = step(self);
         const int64_t now_ns = hki_clock_ns();
-        if (any)
+        if (any || now_ns - begin_ns > COPY_NS)
             happened_ns = now_ns;
         if (stops && atomic_load(&self->joins) && !self->exchanges && !atomic_load(&self->incoming))
             break;
