@@ -33,10 +33,10 @@ static __attribute__((noinline)) hki_task *begin_slow(hki_runtime *runtime, size
 hki_task *hki_task_begin(hki_runtime *runtime, size_t payload_bytes, int access_count,
                          uint64_t output_bytes)
 {
-    hki_thread *self = &hki_this_thread;
-    assert(self->task_depth < HKI_LEAF_DEPTH); /* a leaf issues nothing: it has the issue lock */
+    /* A leaf issues nothing: it has the issue lock. */
+    assert(hki_this_thread.task_depth < HKI_LEAF_DEPTH);
     hki_task *task = HKI_USUALLY(hki_throttle_is_clear(runtime, output_bytes))
-                         ? hki_slot_take_kept(self, runtime, access_count, payload_bytes)
+                         ? hki_slot_take_usual(runtime, access_count, payload_bytes)
                          : NULL;
     return HKI_USUALLY(task) ? begin(task)
                              : begin_slow(runtime, payload_bytes, access_count, output_bytes);
@@ -114,7 +114,7 @@ static inline void run_at_once_locked(hki_task *task)
     hki_runtime *runtime = task->runtime;
     hki_task_run_whole(task);
     hki_slot_clean(task);
-    hki_slot_keep_locked(&hki_this_thread, runtime, task);
+    hki_slot_put_back_locked(runtime, task);
     hki_task_queue(task)->at_once++;
 }
 
@@ -124,7 +124,6 @@ static __attribute__((noinline)) void issue_locked(hki_task *task, hki_place pla
 {
     hki_runtime *runtime = task->runtime;
     hki_queue *queue = hki_task_queue(task);
-    const int access_count = task->spec.access_count;
     const bool is_here = place <= HKI_PLACE_HERE;
     note_issued_locked(runtime, task);
     task->epoch = (uint8_t)queue->epoch;
@@ -138,7 +137,6 @@ static __attribute__((noinline)) void issue_locked(hki_task *task, hki_place pla
         hki_tracing_ready(task);
         runtime->inline_calls += is_here;
     }
-    hki_slot_refill_locked(runtime, access_count);
     hki_biased_release(&runtime->issue_lock);
     if (is_put)
         hki_queue_notify(queue->home);

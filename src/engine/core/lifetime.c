@@ -8,16 +8,13 @@
 pthread_mutex_t hki_default_lock = PTHREAD_MUTEX_INITIALIZER;
 _Atomic(hki_runtime *) hki_default_runtime;
 static _Atomic(unsigned) fork_generation;
-static _Atomic(uint64_t) runtime_numbers;
 
 hki_runtime *hki_runtime_alloc(void)
 {
     hki_runtime *runtime = aligned_alloc(HKI_CACHE_LINE, sizeof *runtime);
     if (!runtime)
         return NULL;
-    *runtime = (hki_runtime){.refs = 1,
-                             .generation = atomic_load(&fork_generation),
-                             .number = atomic_fetch_add(&runtime_numbers, 1) + 1};
+    *runtime = (hki_runtime){.refs = 1, .generation = atomic_load(&fork_generation)};
     return runtime;
 }
 
