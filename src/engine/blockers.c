@@ -24,7 +24,7 @@ static const hk_status *drain(hki_runtime *runtime, const hki_device *device)
 {
     hki_blocking blocking = {0};
     bool over = true;
-    const hk_status *blocked = hki_holds_block_calls(runtime, device);
+    const hk_status *blocked = hki_holds_block(runtime, NULL, device);
     if (blocked)
         return hki_status_lend(blocked);
     hki_wait_point point = hki_tracing_wait(runtime);

@@ -44,10 +44,16 @@ hki_task *hki_task_begin(hki_runtime *runtime, size_t payload_bytes, int access_
 
 /* ---- submitting -------------------------------------------------------------------------------------------------------- */
 
+/* Under the lock nobody else does. */
+static void count_locked(_Atomic(uint64_t) *count)
+{
+    atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+}
+
 static void note_issued_locked(hki_runtime *runtime, const hki_task *task)
 {
-    uint64_t issued = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed);
-    atomic_store_explicit(&runtime->issued_tasks, issued + 1, memory_order_relaxed);
+    count_locked(&runtime->issued_tasks);
     runtime->issued_ns += hki_task_backlog_ns(task);
 }
 
@@ -127,9 +133,7 @@ static __attribute__((noinline)) void issue_locked(hki_task *task, hki_place pla
     const bool is_here = place <= HKI_PLACE_HERE;
     note_issued_locked(runtime, task);
     task->epoch = (uint8_t)queue->epoch;
-    _Atomic(uint64_t) *issued = &queue->issued[queue->epoch];
-    atomic_store_explicit(issued, atomic_load_explicit(issued, memory_order_relaxed) + 1,
-                          memory_order_relaxed);
+    count_locked(&queue->issued[queue->epoch]);
     hki_tracing_issue_locked(task);
     const bool is_put = place == HKI_PLACE_RING && hki_ring_put_locked(runtime->ring, task);
     const bool is_ready = !is_put && register_locked(task);

@@ -19,9 +19,14 @@ void hki_var_init(hki_var *var, hki_runtime *runtime)
 }
 
 /* Where whoever begins a task finds them, without keeping order. */
-static void give_back(hki_runtime *runtime, hki_gate *first, hki_gate *last)
+static void give_back(hki_runtime *runtime, hki_gate *first)
 {
     hki_gate *head = atomic_load_explicit(&runtime->returned_gates, memory_order_relaxed);
+    hki_gate *last = first;
+    while (last && last->next)
+        last = last->next;
+    if (!last)
+        return;
     do
         last->next = head;
     while (!atomic_compare_exchange_weak_explicit(&runtime->returned_gates, &head, first,
@@ -31,20 +36,8 @@ static void give_back(hki_runtime *runtime, hki_gate *first, hki_gate *last)
 void hki_var_deinit(hki_var *var)
 {
     hki_var_failures_deinit(var);
-    hki_runtime *runtime = var->runtime;
-    hki_gate *first = var->gates, *last = NULL;
-    for (hki_gate *gate = first; gate; gate = gate->next)
-        last = gate;
-    if (var->retired) {
-        if (last)
-            last->next = var->retired;
-        else
-            first = var->retired;
-        last = var->retired_last;
-    }
-    if (!first)
-        return;
-    give_back(runtime, first, last);
+    give_back(var->runtime, var->gates);
+    give_back(var->runtime, var->retired);
     var->gates = var->retired = var->retired_last = NULL;
 }
 
@@ -74,12 +67,12 @@ static bool wait_for(hki_task *task, hki_gate *gate)
     node->task = task;
     const bool accelerated = task->runtime->accelerated;
     if (accelerated)
-        hki_stage_expect(task);
+        hki_stage_expect(task, true);
     do {
         if (head == HKI_GATE_OPEN) {
             node_free(node);
             if (accelerated)
-                hki_stage_forget(task);
+                hki_stage_expect(task, false);
             return true;
         }
         node->next = head;
@@ -213,7 +206,8 @@ bool hki_gates_are_open_locked(hki_var *var, uint64_t begin, uint64_t end, bool 
     for (hki_gate **link = &var->gates, *gate; (gate = *link);) {
         if (is_idle(gate)) {
             *link = gate->next;
-            give_back(var->runtime, gate, gate);
+            gate->next = NULL;
+            give_back(var->runtime, gate);
             continue;
         }
         if ((writes || gate->is_write) && gate->begin < end && begin < gate->end)
@@ -291,10 +285,7 @@ hki_registration hki_task_register(hki_task *task)
     task->registered_waits = 0;
     /* Within reason: or there would be more gates with each task. */
     if (task->reserve_count > HKI_TASK_KEPT_GATES) {
-        hki_gate *last = task->reserve;
-        while (last->next)
-            last = last->next;
-        give_back(task->runtime, task->reserve, last);
+        give_back(task->runtime, task->reserve);
         task->reserve = NULL;
         task->reserve_count = 0;
     }

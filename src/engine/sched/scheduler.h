@@ -25,7 +25,8 @@ struct hki_scheduler {
     int64_t spin_ns;
     /* By a worker's slot, then by the queue's number: that worker alone writes them. One slot for each core of the CPU devices,
      * and one for lease.c, as there are scores. */
-    hki_finished **counters;
+    hki_finished *counters;
+    size_t row; /* of those of a slot, whole lines of memory */
     hki_launch_cores launch_cores;
     /* Started, with pieces in a queue: see steal.h. */
     _Alignas(HKI_CACHE_LINE) _Atomic(int) lendable_tasks;
@@ -36,6 +37,11 @@ struct hki_scheduler {
     _Atomic(uint64_t) run_ahead_sampled, counters_sampled; /* ticks: see tracing.c */
     hki_lease lease;
 };
+
+static inline hki_finished *hki_finished_by(const hki_scheduler *scheduler, int slot)
+{
+    return scheduler->counters + (size_t)slot * scheduler->row;
+}
 
 /* Tasks that have finished, of all queues and epochs. */
 uint64_t hki_finished_tasks(hki_runtime *runtime);
