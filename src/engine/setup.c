@@ -14,6 +14,7 @@
 
 static void queue_destroy(hki_queue *queue)
 {
+    free(queue->flights);
     free(queue->suspects);
     free(queue->workers);
     free(queue);
@@ -189,9 +190,6 @@ bool hki_devices_create(hki_runtime *runtime, const hki_runtime_config *config)
     int all = own_cores(processors, config), cores = all;
     if (config->cpu_cores && config->cpu_cores < cores)
         cores = (int)config->cpu_cores;
-    runtime->scheduler = hki_zeroed_lines(sizeof *runtime->scheduler);
-    if (!runtime->scheduler)
-        return false;
     runtime->scheduler->spin_ns = all > 1 ? HKI_SPIN_NS : 0;
     hki_launch_cores *rest = &runtime->scheduler->launch_cores;
     rest->count = all - cores;

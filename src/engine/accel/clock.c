@@ -239,27 +239,19 @@ static bool make_room(hki_device *device)
 
 /* ---- life --------------------------------------------------------------------------------------------------- */
 
-static bool flights_create(hki_runtime *runtime)
+bool hki_flights_create(hki_queue *queue)
 {
-    for (int i = 0; i < runtime->queue_count; i++) {
-        hki_queue *queue = runtime->queues[i];
-        if (!queue->is_accelerator)
-            continue;
-        queue->flights = hki_zeroed_lines(sizeof *queue->flights);
-        if (!queue->flights)
-            return false;
-        queue->device->make_room = make_room;
-    }
-    return true;
+    queue->flights = hki_zeroed_lines(sizeof *queue->flights);
+    queue->device->make_room = make_room;
+    return queue->flights;
 }
 
 bool hki_clock_start(hki_runtime *runtime)
 {
     hki_clock *clock = runtime->accelerators->clock = hki_zeroed_lines(sizeof *clock);
-    if (!clock || !flights_create(runtime))
-        return false;
-    clock->started = !pthread_create(&clock->thread, NULL, clock_main, runtime);
-    return clock->started;
+    if (clock)
+        clock->started = !pthread_create(&clock->thread, NULL, clock_main, runtime);
+    return clock && clock->started;
 }
 
 void hki_clock_hurry(hki_runtime *runtime)
@@ -277,11 +269,6 @@ void hki_clock_stop(hki_runtime *runtime)
     hki_futex_bump(&clock->wake_word, 1);
     if (clock->started)
         pthread_join(clock->thread, NULL);
-    for (int i = 0; i < runtime->queue_count; i++) {
-        runtime->queues[i]->device->make_room = NULL;
-        free(runtime->queues[i]->flights);
-        runtime->queues[i]->flights = NULL;
-    }
     runtime->accelerators->clock = NULL;
     free(clock);
 }

@@ -194,15 +194,9 @@ void hki_suspects_settle(const hki_queue *queue, const hki_ticket *ticket, bool 
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */
 
-bool hki_suspects_create(hki_runtime *runtime)
+bool hki_suspects_create(hki_queue *queue)
 {
-    bool made = true;
-    for (int i = 0; i < runtime->queue_count; i++) {
-        hki_queue *queue = runtime->queues[i];
-        if (!queue->is_accelerator || queue->kind != HKI_QUEUE_COMPUTE)
-            continue;
+    if (queue->kind == HKI_QUEUE_COMPUTE)
         queue->suspects = calloc(1, sizeof *queue->suspects);
-        made = made && queue->suspects;
-    }
-    return made;
+    return queue->suspects || queue->kind != HKI_QUEUE_COMPUTE;
 }

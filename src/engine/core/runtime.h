@@ -89,10 +89,10 @@ struct hki_runtime {
 extern pthread_mutex_t hki_default_lock;
 extern _Atomic(hki_runtime *) hki_default_runtime;
 
-/* Zeroed but for its generation, with one count; NULL: no memory. */
-hki_runtime *hki_runtime_alloc(void);
-/* What core keeps of it goes; the rooms above have given back what is theirs. */
-void hki_runtime_free(hki_runtime *runtime);
+/* From zeros; with one count. */
+void hki_runtime_init(hki_runtime *runtime);
+/* What core keeps of it goes. */
+void hki_runtime_deinit(hki_runtime *runtime);
 /* Sets handlers of fork: once. */
 void hki_fork_watch(void);
 

@@ -29,13 +29,6 @@ static void *chunk_get_locked(hki_runtime *runtime, size_t bytes)
     return memset(chunk, 0, bytes);
 }
 
-void hki_slot_link_free_locked(hki_task *task)
-{
-    task->returned.count = 0;
-    task->queue_next = task->runtime->free_tasks;
-    task->runtime->free_tasks = task;
-}
-
 /* Takes those that came back together, or makes new ones. */
 static void refill_free_locked(hki_runtime *runtime)
 {

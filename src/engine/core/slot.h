@@ -92,15 +92,13 @@ static inline hki_task *hki_slot_take_usual(hki_runtime *runtime, int access_cou
 /* Any slot; NULL: no memory. Does not block. */
 hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes);
 
-void hki_slot_link_free_locked(hki_task *task);
-
 /* A clean one that nobody else knows of. Expects the issue lock. */
 static inline void hki_slot_put_back_locked(hki_runtime *runtime, hki_task *task)
 {
     if (HKI_USUALLY(runtime->free_slot_count < HKI_FREE_SLOTS))
         runtime->free_slots[runtime->free_slot_count++] = task;
     else
-        hki_slot_link_free_locked(task);
+        hki_slot_give_back(&(hki_slot_returns){.count = 1, .slots = {task}});
 }
 
 /* Starts, runs, settles and finishes a leaf that is in nobody's list. Inline, since it is all that a short call costs beside its

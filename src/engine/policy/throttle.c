@@ -1,17 +1,5 @@
 #include "engine/policy/throttle.h"
 
-#include <stdlib.h>
-
-hki_throttle *hki_throttle_create(uint64_t run_ahead_calls, uint64_t run_ahead_bytes)
-{
-    hki_throttle *self = calloc(1, sizeof *self);
-    if (self) {
-        self->run_ahead_calls = run_ahead_calls;
-        self->run_ahead_bytes = run_ahead_bytes;
-    }
-    return self;
-}
-
 /* ---- the run-ahead window -------------------------------------------------------------------------------------------- */
 
 void hki_window_add(hki_runtime *runtime, uint64_t bytes)

@@ -7,18 +7,17 @@
 
 #include "engine/sched/ring.h"
 
+/* Zeroed, but for the window. */
 struct hki_throttle {
-    uint64_t run_ahead_calls, run_ahead_bytes;
-    _Atomic(uint64_t) known_finished; /* that many at least */
-    _Atomic(uint64_t) soft_calls;     /* the soft bound; the window's, where there is none */
+    uint64_t run_ahead_calls, run_ahead_bytes; /* the window */
+    _Atomic(uint64_t) known_finished;          /* that many at least */
+    _Atomic(uint64_t) soft_calls; /* the soft bound; the window's, where there is none */
     /* issued_tasks and issued_ns when the soft bound was looked at last; issue lock. */
     uint64_t looked_tasks;
     int64_t looked_ns;
     _Atomic(uint64_t) window_waits, worker_waits;
 };
 
-/* NULL: no memory. */
-hki_throttle *hki_throttle_create(uint64_t run_ahead_calls, uint64_t run_ahead_bytes);
 /* Sets the soft bound; to the least one where calls is 0. */
 void hki_throttle_set_soft(hki_runtime *runtime, uint64_t calls);
 

@@ -5,15 +5,6 @@
 #include "base/integer.h"
 #include "engine/core/score.h"
 
-#include <stdlib.h>
-
-void hki_scheduler_destroy(hki_scheduler *self)
-{
-    if (self)
-        free(self->counters);
-    free(self);
-}
-
 bool hki_scheduler_complete(hki_runtime *runtime)
 {
     hki_scheduler *self = runtime->scheduler;

@@ -53,6 +53,5 @@ void hki_progress(hki_runtime *runtime);
 
 /* Counts and scores, for all cores of CPU devices, when all queues are there. False: no memory. */
 bool hki_scheduler_complete(hki_runtime *runtime);
-void hki_scheduler_destroy(hki_scheduler *scheduler);
 
 #endif
