@@ -36,14 +36,15 @@ static inline bool hki_throttle_is_clear(const hki_runtime *runtime, uint64_t ou
 
 /* A state that a thread waits for. */
 typedef struct hki_room {
+    hki_runtime *runtime;
     uint64_t calls; /* at most so many unfinished ones, */
     int64_t held;   /* and so many bytes held by them */
 } hki_room;
 
 /* True: the thread has to wait; *room: for what. */
 bool hki_throttle_is_full(hki_runtime *runtime, uint64_t output_bytes, hki_room *room);
-/* 0: it has come, or the runtime is ending; else how many calls are unfinished. */
-uint64_t hki_throttle_left(hki_runtime *runtime, const hki_room *room);
+/* Of an hki_room: 0: it has come, or the runtime is ending; else how many calls are unfinished. */
+uint64_t hki_throttle_left(const void *room);
 
 typedef enum hki_advice {
     HKI_GO_ON, /* the soft bound has been raised */

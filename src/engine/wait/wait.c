@@ -340,24 +340,13 @@ bool hki_is_draining(void)
 
 /* ---- room to issue ----------------------------------------------------------------------------------------- */
 
-typedef struct room {
-    hki_runtime *runtime;
-    hki_room wanted;
-} room;
-
-static uint64_t without_room(const void *what)
-{
-    const room *self = what;
-    return hki_throttle_left(self->runtime, &self->wanted);
-}
-
 /* What is long may wait for what this thread is about to do, and there may be room before it ends. */
-static bool wait_for_room(const room *its, int64_t patience_ns, bool may_lease,
+static bool wait_for_room(const hki_room *wanted, int64_t patience_ns, bool may_lease,
                           hki_blocking *blocking)
 {
-    return hki_help_until(&(hki_help){.runtime = its->runtime,
-                                      .left = without_room,
-                                      .what = its,
+    return hki_help_until(&(hki_help){.runtime = wanted->runtime,
+                                      .left = hki_throttle_left,
+                                      .what = wanted,
                                       .most_ns = HKI_LONG_TASK_NS,
                                       .patience_ns = patience_ns,
                                       .may_lease = may_lease,
@@ -366,29 +355,29 @@ static bool wait_for_room(const room *its, int64_t patience_ns, bool may_lease,
 
 static void approach(hki_runtime *runtime, hki_blocking *blocking)
 {
-    room its = {.runtime = runtime};
-    const hki_advice advice = hki_throttle_advise(runtime, &its.wanted);
+    hki_room wanted;
+    const hki_advice advice = hki_throttle_advise(runtime, &wanted);
     if (advice == HKI_GO_ON)
         return;
     hki_wait_point point = hki_tracing_wait(runtime);
-    const bool moves = wait_for_room(&its, PATIENCE_NS, advice == HKI_HELP, blocking);
+    const bool moves = wait_for_room(&wanted, PATIENCE_NS, advice == HKI_HELP, blocking);
     hki_tracing_waited(&point, HKI_TRACE_WAIT_WORKERS, -1);
     hki_throttle_note(runtime, moves);
 }
 
 void hki_wait_to_issue(hki_runtime *runtime, uint64_t output_bytes)
 {
-    room its = {.runtime = runtime};
+    hki_room wanted;
     hki_blocking blocking = {0};
     if (hki_throttle_is_far(runtime))
         approach(runtime, &blocking);
-    while (!blocking.is_interrupted && hki_throttle_is_full(runtime, output_bytes, &its.wanted) &&
+    while (!blocking.is_interrupted && hki_throttle_is_full(runtime, output_bytes, &wanted) &&
            hki_runtime_alive(runtime)) {
         atomic_fetch_add_explicit(&runtime->throttle->window_waits, 1, memory_order_relaxed);
         hki_wait_point point = hki_tracing_wait(runtime);
         const hk_status *blocked = hki_holds_block(runtime, NULL, NULL);
         const bool has_room =
-            wait_for_room(&its, blocked ? BLOCKED_NS : INT64_MAX, false, &blocking);
+            wait_for_room(&wanted, blocked ? BLOCKED_NS : INT64_MAX, false, &blocking);
         hk_status_release(blocked);
         hki_tracing_waited(&point, HKI_TRACE_WAIT_WINDOW, -1);
         hki_throttle_set_soft(runtime, 0);
