@@ -29,25 +29,25 @@ static void *chunk_get_locked(hki_runtime *runtime, size_t bytes)
     return memset(chunk, 0, bytes);
 }
 
-/* Takes those that came back together, or makes new ones. */
+/* Takes those that came back, as many as there is room for, or makes new ones. */
 static void refill_free_locked(hki_runtime *runtime)
 {
+    int count = 0;
     if (!runtime->free_tasks)
         runtime->free_tasks =
             atomic_exchange_explicit(&runtime->returned_tasks, NULL, memory_order_acquire);
-    hki_task *first = runtime->free_tasks;
-    int count = 0;
-    if (first) {
-        runtime->free_tasks = first->queue_next;
-        if (first->queue_next) {
-            hki_prefetch_write(&first->queue_next->queue_next);
-            for (size_t i = 0; i < sizeof first->returned; i += HKI_CACHE_LINE)
-                hki_prefetch_write((char *)&first->queue_next->returned + i);
-        }
-        for (; count < first->returned.count; count++)
-            runtime->free_slots[count] = first->returned.slots[count];
+    for (hki_task *first;
+         (first = runtime->free_tasks) && count + first->returned.count < HKI_FREE_SLOTS;) {
+        hki_task *next = runtime->free_tasks = first->queue_next;
+        for (size_t i = 0; next && i < sizeof next->returned; i += HKI_CACHE_LINE)
+            hki_prefetch_write((char *)&next->returned + i);
+        if (next)
+            hki_prefetch_write(&next->queue_next);
+        for (int i = 0; i < first->returned.count; i++)
+            runtime->free_slots[count++] = first->returned.slots[i];
         runtime->free_slots[count++] = first;
-    } else {
+    }
+    if (!count) {
         hki_task *slots = chunk_get_locked(runtime, CHUNK_SLOTS * sizeof *slots);
         for (; slots && count < CHUNK_SLOTS; count++) {
             slots[count].next_piece = -1;
