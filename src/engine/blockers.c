@@ -24,7 +24,7 @@ static const hk_status *drain(hki_runtime *runtime, const hki_device *device)
 {
     hki_blocking blocking = {0};
     bool over = true;
-    const hk_status *blocked = hki_holds_block_calls(runtime, device);
+    const hk_status *blocked = hki_holds_block(runtime, NULL, device);
     if (blocked)
         return hki_status_lend(blocked);
     hki_wait_point point = hki_tracing_wait(runtime);
@@ -42,12 +42,10 @@ const hk_status *hk_wait_all(void)
 {
     if (hki_in_task() || hki_is_draining())
         return hki_status_lend(hki_would_deadlock("wait_all"));
-    hki_runtime *runtime = hki_runtime_current_retained();
-    if (!runtime) /* nothing has been issued */
-        return hki_status_lend(hki_status_ok());
-    const hk_status *status = drain(runtime, NULL);
-    hki_runtime_release(runtime);
-    return status;
+    HKI_HOLD(runtime);
+    runtime = hki_runtime_current_retained();
+    /* Without one nothing has been issued. */
+    return runtime ? drain(runtime, NULL) : hki_status_lend(hki_status_ok());
 }
 
 const hk_status *hk_wait_device(hk_device device)

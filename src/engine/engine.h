@@ -31,7 +31,7 @@ struct hki_blame;
 typedef struct hki_var {
     hki_runtime *runtime;
     hki_gate *gates;                  /* accesses that may be unfinished; issue lock */
-    hki_gate *retired, *retired_last; /* superseded, to be recycled in order; issue lock */
+    hki_gate *retired, **retired_end; /* superseded, to be recycled in order; issue lock */
     /* See core/score.h; 0: not since it was last looked at; issue lock. */
     uint64_t scored_read, scored_write;
     _Atomic(hki_failure *) failures; /* failed byte ranges; NULL in the usual case */

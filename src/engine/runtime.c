@@ -55,26 +55,38 @@ static void workers_stop(hki_runtime *runtime)
 
 /* ---- life ------------------------------------------------------------------------------------------------- */
 
+/* What every runtime has, in one piece of memory. */
+typedef struct whole {
+    hki_runtime runtime;
+    hki_scheduler scheduler;
+    hki_placement placement;
+    hki_throttle throttle;
+} whole;
+
 static void runtime_destroy(hki_runtime *runtime)
 {
     hki_devices_destroy(runtime);
     hki_accelerators_destroy(runtime);
-    hki_scheduler_destroy(runtime->scheduler);
+    free(runtime->scheduler->counters);
     free(runtime->ring);
     free(runtime->scores);
-    free(runtime->placement);
-    free(runtime->throttle);
     free(runtime->cuda);
-    hki_runtime_free(runtime);
+    hki_runtime_deinit(runtime);
+    free(runtime);
 }
 
 /* NULL when host memory is short. A wrong configuration is kept in config_error. */
 static hki_runtime *runtime_create(const hk_runtime_options *options)
 {
     hki_runtime_config config;
-    hki_runtime *runtime = hki_runtime_alloc();
-    if (!runtime)
+    whole *self = hki_zeroed_lines(sizeof *self);
+    if (!self)
         return NULL;
+    hki_runtime *runtime = &self->runtime;
+    hki_runtime_init(runtime);
+    runtime->scheduler = &self->scheduler;
+    runtime->placement = &self->placement;
+    runtime->throttle = &self->throttle;
     runtime->destroy = runtime_destroy;
     hki_biased_lock_prepare();
     runtime->config_error = hki_configure(options, &config);
@@ -85,10 +97,10 @@ static hki_runtime *runtime_create(const hk_runtime_options *options)
     runtime->serial = config.engine == 1;
     runtime->cancelled = hki_status_create(
         HK_CANCELLED, NULL, "the runtime ended before this call ran, or before it was made");
-    runtime->placement = hki_placement_create(config.inline_ns);
-    runtime->throttle =
-        hki_throttle_create((uint64_t)config.run_ahead_calls, (uint64_t)config.run_ahead_bytes);
-    if (!runtime->placement || !runtime->throttle || !hki_devices_create(runtime, &config)) {
+    hki_placement_init(runtime->placement, config.inline_ns);
+    runtime->throttle->run_ahead_calls = (uint64_t)config.run_ahead_calls;
+    runtime->throttle->run_ahead_bytes = (uint64_t)config.run_ahead_bytes;
+    if (!hki_devices_create(runtime, &config)) {
         runtime_destroy(runtime);
         return NULL;
     }

@@ -14,6 +14,7 @@
 
 static void queue_destroy(hki_queue *queue)
 {
+    free(queue->flights);
     free(queue->suspects);
     free(queue->workers);
     free(queue);
@@ -103,11 +104,12 @@ static bool cpu_devices_create(hki_runtime *runtime, const hki_runtime_config *c
     return true;
 }
 
-/* Each with a thread of its own, where launching may block it, or takes no core worth counting; false: no memory. */
-static bool accelerator_queues_create(hki_device *device)
+/* Its memory and queues: each of these with a thread of its own, where launching may block it, or takes no core worth
+ * counting; false: no memory. */
+static bool accelerator_complete(hki_device *device, uint64_t memory_bytes)
 {
     const int workers = !device->class->is_modelled;
-    bool created = true;
+    bool created = (device->memory = hki_memory_pool_create(device, memory_bytes));
     for (int k = 0; k < HKI_QUEUE_KIND_COUNT && created; k++)
         created = (device->queues[k] = queue_create(device, (hki_queue_kind)k, workers));
     device->runtime->accelerated = true;
@@ -120,10 +122,8 @@ static bool sim_devices_create(hki_runtime *runtime, const hki_runtime_config *c
     for (int i = 0; i < config->sim_count; i++)
         for (int j = 0; j < config->sims[i].count; j++) {
             hki_device *device = device_create(runtime, "sim:", number++);
-            if (!device || !hki_sim_init(device, &config->sims[i]))
-                return false;
-            device->memory = hki_memory_pool_create(device, config->sims[i].memory_bytes);
-            if (!device->memory || !accelerator_queues_create(device))
+            if (!device || !hki_sim_init(device, &config->sims[i]) ||
+                !accelerator_complete(device, config->sims[i].memory_bytes))
                 return false;
         }
     return true;
@@ -154,8 +154,7 @@ static bool cuda_device_create(hki_runtime *runtime, const hki_runtime_config *c
         runtime->device_count--;
         return true;
     }
-    device->memory = hki_memory_pool_create(device, options.memory_bytes);
-    return device->memory && accelerator_queues_create(device);
+    return accelerator_complete(device, options.memory_bytes);
 }
 
 static bool cuda_devices_create(hki_runtime *runtime, const hki_runtime_config *config)
@@ -191,9 +190,6 @@ bool hki_devices_create(hki_runtime *runtime, const hki_runtime_config *config)
     int all = own_cores(processors, config), cores = all;
     if (config->cpu_cores && config->cpu_cores < cores)
         cores = (int)config->cpu_cores;
-    runtime->scheduler = hki_zeroed_lines(sizeof *runtime->scheduler);
-    if (!runtime->scheduler)
-        return false;
     runtime->scheduler->spin_ns = all > 1 ? HKI_SPIN_NS : 0;
     hki_launch_cores *rest = &runtime->scheduler->launch_cores;
     rest->count = all - cores;

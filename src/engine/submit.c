@@ -34,10 +34,10 @@ static __attribute__((noinline)) hki_task *begin_slow(hki_runtime *runtime, size
 hki_task *hki_task_begin(hki_runtime *runtime, size_t payload_bytes, int access_count,
                          uint64_t output_bytes)
 {
-    hki_thread *self = &hki_this_thread;
-    assert(self->task_depth < HKI_LEAF_DEPTH); /* a leaf issues nothing: it has the issue lock */
+    /* A leaf issues nothing: it has the issue lock. */
+    assert(hki_this_thread.task_depth < HKI_LEAF_DEPTH);
     hki_task *task = HKI_USUALLY(hki_throttle_is_clear(runtime, output_bytes))
-                         ? hki_slot_take_kept(self, runtime, access_count, payload_bytes)
+                         ? hki_slot_take_usual(runtime, access_count, payload_bytes)
                          : NULL;
     return HKI_USUALLY(task) ? begin(task)
                              : begin_slow(runtime, payload_bytes, access_count, output_bytes);
@@ -45,10 +45,16 @@ hki_task *hki_task_begin(hki_runtime *runtime, size_t payload_bytes, int access_
 
 /* ---- submitting -------------------------------------------------------------------------------------------------------- */
 
+/* Under the lock nobody else does. */
+static void count_locked(_Atomic(uint64_t) *count)
+{
+    atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+}
+
 static void note_issued_locked(hki_runtime *runtime, const hki_task *task)
 {
-    uint64_t issued = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed);
-    atomic_store_explicit(&runtime->issued_tasks, issued + 1, memory_order_relaxed);
+    count_locked(&runtime->issued_tasks);
     runtime->issued_ns += hki_task_backlog_ns(task);
 }
 
@@ -115,7 +121,7 @@ static inline void run_at_once_locked(hki_task *task)
     hki_runtime *runtime = task->runtime;
     hki_task_run_whole(task);
     hki_slot_clean(task);
-    hki_slot_keep_locked(&hki_this_thread, runtime, task);
+    hki_slot_put_back_locked(runtime, task);
     hki_task_queue(task)->at_once++;
 }
 
@@ -125,13 +131,10 @@ static __attribute__((noinline)) void issue_locked(hki_task *task, hki_place pla
 {
     hki_runtime *runtime = task->runtime;
     hki_queue *queue = hki_task_queue(task);
-    const int access_count = task->spec.access_count;
     const bool is_here = place <= HKI_PLACE_HERE;
     note_issued_locked(runtime, task);
     task->epoch = (uint8_t)queue->epoch;
-    _Atomic(uint64_t) *issued = &queue->issued[queue->epoch];
-    atomic_store_explicit(issued, atomic_load_explicit(issued, memory_order_relaxed) + 1,
-                          memory_order_relaxed);
+    count_locked(&queue->issued[queue->epoch]);
     hki_tracing_issue_locked(task);
     const bool is_put = place == HKI_PLACE_RING && hki_ring_put_locked(runtime->ring, task);
     const bool is_ready = !is_put && register_locked(task);
@@ -139,7 +142,6 @@ static __attribute__((noinline)) void issue_locked(hki_task *task, hki_place pla
         hki_tracing_ready(task);
         runtime->inline_calls += is_here;
     }
-    hki_slot_refill_locked(runtime, access_count);
     hki_biased_release(&runtime->issue_lock);
     if (is_put)
         hki_queue_notify(queue->home);

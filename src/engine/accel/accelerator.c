@@ -257,13 +257,17 @@ bool hki_accelerators_create(hki_runtime *runtime)
         return true;
     runtime->accelerators = calloc(1, sizeof *runtime->accelerators);
     runtime->may_follow = had_better_follow;
-    for (int i = 0; i < runtime->queue_count; i++)
-        if (runtime->queues[i]->is_accelerator) {
-            /* Versions tell of which copies the host knows the values. */
-            runtime->counts_writes |= runtime->queues[i]->device->class->wait_for != NULL;
-            runtime->queues[i]->pace = pace;
-        }
-    return runtime->accelerators && hki_suspects_create(runtime);
+    bool created = runtime->accelerators;
+    for (int i = 0; i < runtime->queue_count && created; i++) {
+        hki_queue *queue = runtime->queues[i];
+        if (!queue->is_accelerator)
+            continue;
+        /* Versions tell of which copies the host knows the values. */
+        runtime->counts_writes |= queue->device->class->wait_for != NULL;
+        queue->pace = pace;
+        created = hki_flights_create(queue) && hki_suspects_create(queue);
+    }
+    return created;
 }
 
 bool hki_accelerators_start(hki_runtime *runtime)

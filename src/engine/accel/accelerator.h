@@ -40,6 +40,8 @@ typedef struct hki_flight {
     int64_t launched_ns;
 } hki_flight;
 
+/* The queue's list of launched tasks; false: no memory. */
+bool hki_flights_create(hki_queue *queue);
 /* False: no memory or no thread for it. */
 bool hki_clock_start(hki_runtime *runtime);
 /* Who launches from the queue has launched a task, counted in in_flight already. It may be gone on return. True: the task
@@ -63,8 +65,8 @@ void hki_accelerator_settle(hki_queue *queue, hki_task *task, hki_ticket *ticket
 
 /* ---- what may turn out failed (suspects.c) -------------------------------------------------------------------- */
 
-/* For the queues in which tasks may follow such. False: no memory. */
-bool hki_suspects_create(hki_runtime *runtime);
+/* The queue's list, where tasks may follow such in it. False: no memory. */
+bool hki_suspects_create(hki_queue *queue);
 /* The next three are for one thread of a queue at a time. Flags with which the task's inputs may turn out failed, held; before
  * its inputs are looked at. */
 uint64_t hki_suspects_find(const hki_queue *queue, const hki_task *task);

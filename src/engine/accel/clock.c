@@ -13,6 +13,7 @@
 enum {
     TIMER_SLACK_NS = 1000,
     ORDER_NS = 5000, /* what comes before a task that is done is being counted out at the moment */
+    ROOM_NS = 50000, /* between looks for memory that what ends gives back */
     PACE_SHARE = 8,  /* of the latest task in what one takes */
     AWAKE_NS = 1000000 /* since something happened: then it is no short wait */
 };
@@ -34,7 +35,6 @@ typedef struct hki_clock {
     _Atomic(bool) completing; /* a thread is at it */
     _Atomic(uint32_t) wake_word, added;
     _Atomic(int64_t) sleeps_until_ns; /* INT64_MIN: awake, looks at `added` before it sleeps */
-    _Atomic(uint32_t) completed, room_waiters; /* see make_room */
 } hki_clock;
 
 /* ---- adding ------------------------------------------------------------------------------------------------- */
@@ -96,7 +96,6 @@ static void note_pace(hki_queue *queue, const hki_flight *ended)
 
 static void complete(hki_executor *executor, hki_queue *queue, hki_flight *ended)
 {
-    hki_clock *clock = queue->runtime->accelerators->clock;
     note_pace(queue, ended);
     hki_accelerator_settle(queue, ended->task, &ended->ticket);
     hki_tracing_end(&ended->point, ended->task);
@@ -105,9 +104,6 @@ static void complete(hki_executor *executor, hki_queue *queue, hki_flight *ended
     hki_task_complete(executor, ended->task);
     hki_suspects_settle(queue, &ended->ticket, is_good);
     atomic_fetch_sub(&queue->in_flight, 1);
-    atomic_fetch_add(&clock->completed, 1);
-    if (atomic_load(&clock->room_waiters) > 0)
-        hki_futex_wake(&clock->completed, INT32_MAX);
     if (hki_queue_is_ready(queue))
         hki_queue_wake(queue);
 }
@@ -235,40 +231,27 @@ static void *clock_main(void *argument)
 /* See hki_device. What ends on any device may have held memory of this one. */
 static bool make_room(hki_device *device)
 {
-    hki_runtime *runtime = device->runtime;
-    hki_clock *clock = runtime->accelerators->clock;
-    atomic_fetch_add(&clock->room_waiters, 1);
-    uint32_t seen = atomic_load(&clock->completed);
-    bool any = in_flight(runtime) > 0;
+    const bool any = in_flight(device->runtime) > 0;
     if (any)
-        hki_futex_wait(&clock->completed, seen, HKI_LOOK_AGAIN_NS);
-    atomic_fetch_sub(&clock->room_waiters, 1);
+        hki_sleep_ns(ROOM_NS);
     return any;
 }
 
 /* ---- life --------------------------------------------------------------------------------------------------- */
 
-static bool flights_create(hki_runtime *runtime)
+bool hki_flights_create(hki_queue *queue)
 {
-    for (int i = 0; i < runtime->queue_count; i++) {
-        hki_queue *queue = runtime->queues[i];
-        if (!queue->is_accelerator)
-            continue;
-        queue->flights = hki_zeroed_lines(sizeof *queue->flights);
-        if (!queue->flights)
-            return false;
-        queue->device->make_room = make_room;
-    }
-    return true;
+    queue->flights = hki_zeroed_lines(sizeof *queue->flights);
+    queue->device->make_room = make_room;
+    return queue->flights;
 }
 
 bool hki_clock_start(hki_runtime *runtime)
 {
     hki_clock *clock = runtime->accelerators->clock = hki_zeroed_lines(sizeof *clock);
-    if (!clock || !flights_create(runtime))
-        return false;
-    clock->started = !pthread_create(&clock->thread, NULL, clock_main, runtime);
-    return clock->started;
+    if (clock)
+        clock->started = !pthread_create(&clock->thread, NULL, clock_main, runtime);
+    return clock && clock->started;
 }
 
 void hki_clock_hurry(hki_runtime *runtime)
@@ -286,11 +269,6 @@ void hki_clock_stop(hki_runtime *runtime)
     hki_futex_bump(&clock->wake_word, 1);
     if (clock->started)
         pthread_join(clock->thread, NULL);
-    for (int i = 0; i < runtime->queue_count; i++) {
-        runtime->queues[i]->device->make_room = NULL;
-        free(runtime->queues[i]->flights);
-        runtime->queues[i]->flights = NULL;
-    }
     runtime->accelerators->clock = NULL;
     free(clock);
 }

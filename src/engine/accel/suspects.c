@@ -28,7 +28,10 @@ struct hki_suspects {
     uint64_t unsettled;          /* flags that may be up, or whose failures are not all noted yet */
     uint32_t holders
         [64]; /* by flag: tasks not completed that have it, or were launched with it among their suspects */
-    int count;          /* this and the list: of the thread that launches */
+    /* Of the thread that launches: the task whose writes it notes, and whether there was no room for one. */
+    uint64_t position;
+    bool is_full;
+    int count;
     suspect list[MOST]; /* disjoint ranges */
 };
 
@@ -114,23 +117,26 @@ static void cut(hki_suspects *self, const hki_access *access)
     }
 }
 
-/* Of what is overwritten in part some may still be suspect for what it was. False: no room; who comes behind then waits. */
-static bool note(hki_suspects *self, const hki_access *access, uint64_t flags, uint64_t position)
+/* Of what is overwritten in part some may still be suspect for what it was. Where there is no room, who comes behind waits. */
+static void note(void *suspects, const hki_access *access, uint64_t flags)
 {
-    suspect added = {.var = access->var, .flags = flags, .position = position};
-    if (self->count > MOST - MARGIN)
-        return false;
+    hki_suspects *self = suspects;
+    suspect added = {.var = access->var, .flags = flags, .position = self->position};
+    self->is_full = self->is_full || self->count > MOST - MARGIN;
+    if (self->is_full)
+        return;
     for (int i = 0; !(access->mode & HKI_HEAL) && i < self->count; i++)
         if (overlaps(&self->list[i], access))
             added.flags |= self->list[i].flags;
     cut(self, access);
     add(self, &added, access->begin, access->end);
-    return true;
 }
 
-static void forget(hki_suspects *self)
+/* Flags that are nobody's any more, or were another's, mean nothing. */
+static void begin(hki_suspects *self, const hki_ticket *ticket)
 {
     int kept = 0;
+    hki_lock_acquire(&self->lock);
     for (int i = 0; i < self->count; i++) {
         suspect *it = &self->list[i];
         it->flags = flags_of(self, it);
@@ -138,44 +144,26 @@ static void forget(hki_suspects *self)
             self->list[kept++] = *it;
     }
     self->count = kept;
-}
-
-typedef struct noting {
-    hki_suspects *suspects;
-    uint64_t position;
-    bool has_room;
-} noting;
-
-static void note_one(void *argument, const hki_access *access, uint64_t flags)
-{
-    noting *self = argument;
-    self->has_room = note(self->suspects, access, flags, self->position) && self->has_room;
-}
-
-/* Flags that are nobody's any more, or were another's, mean nothing. */
-static void begin(hki_suspects *self, uint64_t flags)
-{
-    hki_lock_acquire(&self->lock);
-    forget(self);
-    self->unsettled |= flags;
+    self->unsettled |= ticket->flags;
     hki_lock_release(&self->lock);
+    self->position = ticket->position;
+    self->is_full = false;
 }
 
 bool hki_suspects_note(const hki_queue *queue, const hki_task *task, const hki_ticket *ticket)
 {
-    noting self = {queue->suspects, ticket->position, true};
+    hki_suspects *self = queue->suspects;
     const hki_task_spec *spec = &task->spec;
-    if (!self.suspects || !(self.suspects->count || ticket->suspects || ticket->flags))
+    if (!self || !(self->count || ticket->suspects || ticket->flags))
         return true;
-    begin(self.suspects, ticket->flags);
-    if (spec->class->note_suspects) {
-        spec->class->note_suspects(spec, task->payload, ticket, note_one, &self);
-        return self.has_room;
-    }
-    for (int i = 0; i < spec->access_count; i++)
-        if (spec->accesses[i].mode & HKI_WRITE)
-            note_one(&self, &spec->accesses[i], ticket->suspects | ticket->flags);
-    return self.has_room;
+    begin(self, ticket);
+    if (spec->class->note_suspects)
+        spec->class->note_suspects(spec, task->payload, ticket, note, self);
+    else
+        for (int i = 0; i < spec->access_count; i++)
+            if (spec->accesses[i].mode & HKI_WRITE)
+                note(self, &spec->accesses[i], ticket->suspects | ticket->flags);
+    return !self->is_full;
 }
 
 void hki_suspects_hold(const hki_queue *queue, uint64_t flags)
@@ -206,15 +194,9 @@ void hki_suspects_settle(const hki_queue *queue, const hki_ticket *ticket, bool 
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */
 
-bool hki_suspects_create(hki_runtime *runtime)
+bool hki_suspects_create(hki_queue *queue)
 {
-    bool made = true;
-    for (int i = 0; i < runtime->queue_count; i++) {
-        hki_queue *queue = runtime->queues[i];
-        if (!queue->is_accelerator || queue->kind != HKI_QUEUE_COMPUTE)
-            continue;
+    if (queue->kind == HKI_QUEUE_COMPUTE)
         queue->suspects = calloc(1, sizeof *queue->suspects);
-        made = made && queue->suspects;
-    }
-    return made;
+    return queue->suspects || queue->kind != HKI_QUEUE_COMPUTE;
 }

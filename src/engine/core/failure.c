@@ -171,7 +171,8 @@ void hki_runtime_note_failure(hki_runtime *runtime, const hk_status *status)
 
 void hk_failures_clear(void)
 {
-    hki_runtime *runtime = hki_runtime_current_retained();
+    HKI_HOLD(runtime);
+    runtime = hki_runtime_current_retained();
     if (!runtime)
         return;
     hki_lock_acquire(&runtime->failures_lock);
@@ -180,5 +181,4 @@ void hk_failures_clear(void)
     runtime->failure_count = 0;
     hki_lock_release(&runtime->failures_lock);
     hk_status_release(old);
-    hki_runtime_release(runtime);
 }

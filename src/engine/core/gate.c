@@ -10,7 +10,8 @@ hki_wait_node hki_gate_open_mark;
 void hki_var_init(hki_var *var, hki_runtime *runtime)
 {
     var->runtime = runtime;
-    var->gates = var->retired = var->retired_last = NULL;
+    var->gates = var->retired = NULL;
+    var->retired_end = &var->retired;
     var->scored_read = var->scored_write = 0;
     atomic_init(&var->failures, NULL);
     var->version = 0;
@@ -19,9 +20,14 @@ void hki_var_init(hki_var *var, hki_runtime *runtime)
 }
 
 /* Where whoever begins a task finds them, without keeping order. */
-static void give_back(hki_runtime *runtime, hki_gate *first, hki_gate *last)
+static void give_back(hki_runtime *runtime, hki_gate *first)
 {
     hki_gate *head = atomic_load_explicit(&runtime->returned_gates, memory_order_relaxed);
+    hki_gate *last = first;
+    while (last && last->next)
+        last = last->next;
+    if (!last)
+        return;
     do
         last->next = head;
     while (!atomic_compare_exchange_weak_explicit(&runtime->returned_gates, &head, first,
@@ -31,21 +37,10 @@ static void give_back(hki_runtime *runtime, hki_gate *first, hki_gate *last)
 void hki_var_deinit(hki_var *var)
 {
     hki_var_failures_deinit(var);
-    hki_runtime *runtime = var->runtime;
-    hki_gate *first = var->gates, *last = NULL;
-    for (hki_gate *gate = first; gate; gate = gate->next)
-        last = gate;
-    if (var->retired) {
-        if (last)
-            last->next = var->retired;
-        else
-            first = var->retired;
-        last = var->retired_last;
-    }
-    if (!first)
-        return;
-    give_back(runtime, first, last);
-    var->gates = var->retired = var->retired_last = NULL;
+    give_back(var->runtime, var->gates);
+    give_back(var->runtime, var->retired);
+    var->gates = var->retired = NULL;
+    var->retired_end = &var->retired;
 }
 
 int hki_wait_node_index(const hki_wait_node *node)
@@ -74,12 +69,12 @@ static bool wait_for(hki_task *task, hki_gate *gate)
     node->task = task;
     const bool accelerated = task->runtime->accelerated;
     if (accelerated)
-        hki_stage_expect(task);
+        hki_stage_expect(task, true);
     do {
         if (head == HKI_GATE_OPEN) {
             node_free(node);
             if (accelerated)
-                hki_stage_forget(task);
+                hki_stage_expect(task, false);
             return true;
         }
         node->next = head;
@@ -101,11 +96,8 @@ static bool overlap(const hki_gate *gate, const hki_access *access)
 static void retire(hki_var *var, hki_gate *gate)
 {
     gate->next = NULL;
-    if (var->retired_last)
-        var->retired_last->next = gate;
-    else
-        var->retired = gate;
-    var->retired_last = gate;
+    *var->retired_end = gate;
+    var->retired_end = &gate->next;
 }
 
 /* Gates that have just opened are in this core's cache: the task takes from those first. What is left over stays with its
@@ -123,10 +115,10 @@ static void recycle_retired(hki_task *task, hki_var *var)
     for (int i = 0; i < 2 && var->retired && hki_gate_is_open(var->retired); i++) {
         hki_gate *gate = var->retired;
         var->retired = gate->next;
+        if (!var->retired)
+            var->retired_end = &var->retired;
         recycle(task, gate);
     }
-    if (!var->retired)
-        var->retired_last = NULL;
 }
 
 /* All who were counted in it have finished. */
@@ -135,6 +127,18 @@ static bool is_idle(hki_gate *gate)
     return hki_gate_is_open(gate) ||
            (!gate->is_write && !gate->closed &&
             atomic_load_explicit(&gate->count, memory_order_acquire) == 1);
+}
+
+/* To those that come later. True: it is open, since its last reader finished just now, and nobody waits for it yet. */
+static bool close_readers(const hki_runtime *runtime, hki_gate *gate)
+{
+    gate->closed = true;
+    if (runtime->accelerated)
+        hki_stage_close(gate);
+    const bool open = atomic_fetch_sub_explicit(&gate->count, 1, memory_order_acq_rel) == 1;
+    if (open)
+        atomic_store_explicit(&gate->waiters, HKI_GATE_OPEN, memory_order_relaxed);
+    return open;
 }
 
 /* False: no memory, or short tasks without gates are in the way. Then the task waits for some gates already, perhaps
@@ -155,33 +159,20 @@ static bool register_access(hki_task *task, const hki_access *access)
             recycle(task, gate);
             continue;
         }
-        if (overlap(gate, access)) {
-            if (!writes) {
-                if (gate->is_write) {
-                    if (!wait_for(task, gate))
-                        return false;
-                } else if (!gate->closed && gate->begin == access->begin &&
-                           gate->end == access->end) {
-                    join = gate;
-                }
-            } else {
-                bool open = false;
-                if (!gate->is_write && !gate->closed) {
-                    gate->closed = true;
-                    if (runtime->accelerated)
-                        hki_stage_close(gate);
-                    open = atomic_fetch_sub_explicit(&gate->count, 1, memory_order_acq_rel) == 1;
-                    if (open) /* its last reader finished just now, and nobody waits for it yet */
-                        atomic_store_explicit(&gate->waiters, HKI_GATE_OPEN, memory_order_relaxed);
-                }
-                if (!open && !wait_for(task, gate))
-                    return false;
-                if (access->begin <= gate->begin && gate->end <= access->end) {
-                    *link = gate->next;
-                    retire(var, gate);
-                    continue;
-                }
+        const bool is_readers = !gate->is_write && !gate->closed;
+        if (overlap(gate, access) && !writes && gate->is_write) {
+            if (!wait_for(task, gate))
+                return false;
+        } else if (overlap(gate, access) && writes) {
+            if (!(is_readers && close_readers(runtime, gate)) && !wait_for(task, gate))
+                return false;
+            if (access->begin <= gate->begin && gate->end <= access->end) {
+                *link = gate->next;
+                retire(var, gate);
+                continue;
             }
+        } else if (is_readers && gate->begin == access->begin && gate->end == access->end) {
+            join = gate;
         }
         link = &gate->next;
     }
@@ -213,7 +204,8 @@ bool hki_gates_are_open_locked(hki_var *var, uint64_t begin, uint64_t end, bool 
     for (hki_gate **link = &var->gates, *gate; (gate = *link);) {
         if (is_idle(gate)) {
             *link = gate->next;
-            give_back(var->runtime, gate, gate);
+            gate->next = NULL;
+            give_back(var->runtime, gate);
             continue;
         }
         if ((writes || gate->is_write) && gate->begin < end && begin < gate->end)
@@ -291,10 +283,7 @@ hki_registration hki_task_register(hki_task *task)
     task->registered_waits = 0;
     /* Within reason: or there would be more gates with each task. */
     if (task->reserve_count > HKI_TASK_KEPT_GATES) {
-        hki_gate *last = task->reserve;
-        while (last->next)
-            last = last->next;
-        give_back(task->runtime, task->reserve, last);
+        give_back(task->runtime, task->reserve);
         task->reserve = NULL;
         task->reserve_count = 0;
     }

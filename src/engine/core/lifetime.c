@@ -8,20 +8,14 @@
 pthread_mutex_t hki_default_lock = PTHREAD_MUTEX_INITIALIZER;
 _Atomic(hki_runtime *) hki_default_runtime;
 static _Atomic(unsigned) fork_generation;
-static _Atomic(uint64_t) runtime_numbers;
 
-hki_runtime *hki_runtime_alloc(void)
+void hki_runtime_init(hki_runtime *runtime)
 {
-    hki_runtime *runtime = aligned_alloc(HKI_CACHE_LINE, sizeof *runtime);
-    if (!runtime)
-        return NULL;
-    *runtime = (hki_runtime){.refs = 1,
-                             .generation = atomic_load(&fork_generation),
-                             .number = atomic_fetch_add(&runtime_numbers, 1) + 1};
-    return runtime;
+    atomic_init(&runtime->refs, 1);
+    runtime->generation = atomic_load(&fork_generation);
 }
 
-void hki_runtime_free(hki_runtime *runtime)
+void hki_runtime_deinit(hki_runtime *runtime)
 {
     for (void *block = runtime->blocks, *next; block; block = next) {
         next = *(void **)block;
@@ -32,7 +26,6 @@ void hki_runtime_free(hki_runtime *runtime)
     hk_status_release(runtime->cancelled);
     hk_status_release(runtime->first_failure);
     hki_trace_destroy(runtime->trace_memory);
-    free(runtime);
 }
 
 void hki_runtime_retain(hki_runtime *runtime)

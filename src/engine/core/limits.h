@@ -9,7 +9,8 @@ enum {
     HKI_TASK_MARKS = 6,    /* queues behind whose tasks one is launched */
     HKI_RETURN_BATCH = 31, /* slots given back together with one */
     HKI_FREE_SLOTS = HKI_RETURN_BATCH + 1,
-    HKI_BATCH_TASKS = 16, /* tasks that a thread takes at once */
+    HKI_FETCHED_SLOTS = 4, /* ahead of the next one */
+    HKI_BATCH_TASKS = 16,  /* tasks that a thread takes at once */
     HKI_RING_TASKS = 4096,
     HKI_MAX_FAILED_DEVICES = 64
 };

@@ -22,7 +22,6 @@ struct hki_runtime {
 
     /* Read everywhere, written seldom. */
     _Alignas(HKI_CACHE_LINE) unsigned generation; /* of forks */
-    uint64_t number; /* no other of this process, not even a later one, has the same */
     _Atomic(bool) ended, stopping;
     bool serial, accelerated; /* accelerated: has devices whose tasks end by a clock of their own */
     _Atomic(int) failed_vars; /* variables with failed ranges */
@@ -52,7 +51,7 @@ struct hki_runtime {
     bool counts_writes;   /* somebody has asked for versions: core/watch.h */
     hki_task *free_tasks; /* each with others: see hki_task.returned */
     hki_task *free_slots[HKI_FREE_SLOTS];
-    int free_slot_count;
+    int free_slot_count, fetched_slots; /* the second: those from here on are in the caches */
     hki_gate *spare_gates;
     _Atomic(uint64_t) issued_tasks; /* written under the lock */
     int64_t issued_ns;              /* what they are expected to take */
@@ -90,10 +89,10 @@ struct hki_runtime {
 extern pthread_mutex_t hki_default_lock;
 extern _Atomic(hki_runtime *) hki_default_runtime;
 
-/* Zeroed but for its numbers, with one count; NULL: no memory. */
-hki_runtime *hki_runtime_alloc(void);
-/* What core keeps of it goes; the rooms above have given back what is theirs. */
-void hki_runtime_free(hki_runtime *runtime);
+/* From zeros; with one count. */
+void hki_runtime_init(hki_runtime *runtime);
+/* What core keeps of it goes. */
+void hki_runtime_deinit(hki_runtime *runtime);
 /* Sets handlers of fork: once. */
 void hki_fork_watch(void);
 

@@ -1,7 +1,6 @@
 #include "engine/core/slot.h"
 
 #include "base/integer.h"
-#include "base/thread_end.h"
 #include "engine/core/stage.h"
 
 #include <stdlib.h>
@@ -30,48 +29,25 @@ static void *chunk_get_locked(hki_runtime *runtime, size_t bytes)
     return memset(chunk, 0, bytes);
 }
 
-/* How many slots ahead lines are fetched, which come from another core. */
-enum { FETCH_AHEAD = 4 };
-
-/* What issuing a task touches besides what running it does is in this core's second cache at best. */
-static void prefetch_slot(const hki_task *task)
-{
-    hki_task_prefetch(task);
-    hki_prefetch_write(&task->reserve);
-    hki_prefetch_write(&task->spec.versions);
-    hki_prefetch_write(&task->spec.cost.is_pageable);
-}
-
-static void put_free_locked(hki_runtime *runtime, hki_task *task)
-{
-    if (runtime->free_slot_count < HKI_FREE_SLOTS) {
-        runtime->free_slots[runtime->free_slot_count++] = task;
-        return;
-    }
-    task->returned.count = 0;
-    task->queue_next = runtime->free_tasks;
-    runtime->free_tasks = task;
-}
-
-/* Takes those that came back together, or makes new ones. */
+/* Takes those that came back, as many as there is room for, or makes new ones. */
 static void refill_free_locked(hki_runtime *runtime)
 {
+    int count = 0;
     if (!runtime->free_tasks)
         runtime->free_tasks =
             atomic_exchange_explicit(&runtime->returned_tasks, NULL, memory_order_acquire);
-    hki_task *first = runtime->free_tasks;
-    int count = 0;
-    if (first) {
-        runtime->free_tasks = first->queue_next;
-        if (first->queue_next) {
-            hki_prefetch_write(&first->queue_next->queue_next);
-            for (size_t i = 0; i < sizeof first->returned; i += HKI_CACHE_LINE)
-                hki_prefetch_write((char *)&first->queue_next->returned + i);
-        }
-        for (; count < first->returned.count; count++)
-            runtime->free_slots[count] = first->returned.slots[count];
+    for (hki_task *first;
+         (first = runtime->free_tasks) && count + first->returned.count < HKI_FREE_SLOTS;) {
+        hki_task *next = runtime->free_tasks = first->queue_next;
+        for (size_t i = 0; next && i < sizeof next->returned; i += HKI_CACHE_LINE)
+            hki_prefetch_write((char *)&next->returned + i);
+        if (next)
+            hki_prefetch_write(&next->queue_next);
+        for (int i = 0; i < first->returned.count; i++)
+            runtime->free_slots[count++] = first->returned.slots[i];
         runtime->free_slots[count++] = first;
-    } else {
+    }
+    if (!count) {
         hki_task *slots = chunk_get_locked(runtime, CHUNK_SLOTS * sizeof *slots);
         for (; slots && count < CHUNK_SLOTS; count++) {
             slots[count].next_piece = -1;
@@ -79,21 +55,9 @@ static void refill_free_locked(hki_runtime *runtime)
             runtime->free_slots[count] = &slots[count];
         }
     }
-    runtime->free_slot_count = count;
-    for (int i = 1; first && i <= FETCH_AHEAD && i <= count; i++)
-        prefetch_slot(runtime->free_slots[count - i]);
-}
-
-static hki_task *free_slot_locked(hki_runtime *runtime)
-{
-    if (!runtime->free_slot_count)
-        refill_free_locked(runtime);
-    if (!runtime->free_slot_count)
-        return NULL;
-    int left = --runtime->free_slot_count;
-    if (left >= FETCH_AHEAD)
-        prefetch_slot(runtime->free_slots[left - FETCH_AHEAD]);
-    return runtime->free_slots[left];
+    runtime->free_slot_count = runtime->fetched_slots = count;
+    while (runtime->fetched_slots > 0 && runtime->fetched_slots > count - HKI_FETCHED_SLOTS)
+        hki_slot_fetch_locked(runtime);
 }
 
 /* New ones, linked; NULL: no memory. */
@@ -130,62 +94,12 @@ static bool reserve_locked(hki_runtime *runtime, hki_task *task, int count)
     return true;
 }
 
-/* ---- what a thread keeps ------------------------------------------------------------------------------------------- */
-
 _Thread_local hki_thread hki_this_thread;
-
-static void thread_ends(void *unused)
-{
-    hki_thread *self = &hki_this_thread;
-    hki_runtime *runtime = self->kept ? hki_runtime_current_retained() : NULL;
-    (void)unused;
-    if (runtime && hki_has_kept(self, runtime)) {
-        hki_slot_returns returns = {0};
-        hki_slot_put(&returns, self->kept);
-        hki_slot_give_back(&returns);
-    }
-    if (runtime)
-        hki_runtime_release(runtime);
-    self->kept = NULL;
-    self->is_watched = false; /* what other keys' functions still issue brings us back */
-}
-
-static bool watch(hki_thread *self)
-{
-    static hki_thread_end end = {.function = thread_ends};
-    self->is_watched = hki_thread_end_watch(&end);
-    return self->is_watched;
-}
-
-void hki_slot_keep_slow_locked(hki_task *task)
-{
-    hki_thread *self = &hki_this_thread;
-    hki_runtime *runtime = task->runtime;
-    if (hki_has_kept(self, runtime) || !(self->is_watched || watch(self))) {
-        put_free_locked(runtime, task);
-        return;
-    }
-    self->kept = NULL; /* another runtime's */
-    hki_slot_keep_locked(self, runtime, task);
-}
-
-void hki_slot_refill_locked(hki_runtime *runtime, int access_count)
-{
-    hki_thread *self = &hki_this_thread;
-    if (hki_has_kept(self, runtime) ||
-        (!runtime->free_slot_count && !runtime->free_tasks &&
-         !atomic_load_explicit(&runtime->returned_tasks, memory_order_relaxed)))
-        return;
-    hki_task *task = free_slot_locked(runtime);
-    reserve_locked(runtime, task, access_count);
-    hki_slot_keep_locked(self, runtime, task);
-}
 
 /* ---- taking and giving back ---------------------------------------------------------------------------------------- */
 
 hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes)
 {
-    hki_thread *self = &hki_this_thread;
     hki_task *task = NULL;
     void *overflow = NULL;
     size_t accesses_bytes = 0;
@@ -196,15 +110,12 @@ hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_by
         accesses_bytes + (payload_bytes > HKI_TASK_PAYLOAD_BYTES ? payload_bytes : 0);
     if (overflow_bytes && !(overflow = aligned_alloc(64, hki_round_up_bytes(overflow_bytes, 64))))
         return NULL;
-    if (hki_has_kept(self, runtime)) {
-        task = self->kept;
-        self->kept = NULL;
-    }
     hki_biased_acquire(&runtime->issue_lock);
-    if (!task)
-        task = free_slot_locked(runtime);
+    if (!runtime->free_slot_count)
+        refill_free_locked(runtime);
+    task = hki_slot_pop_locked(runtime);
     if (task && !runtime->serial && !reserve_locked(runtime, task, access_count)) {
-        hki_slot_keep_locked(self, runtime, task);
+        hki_slot_put_back_locked(runtime, task);
         task = NULL;
     }
     hki_biased_release(&runtime->issue_lock);

@@ -6,11 +6,7 @@
 
 /* What a thread has of its own. One address of it is enough for all. */
 typedef struct hki_thread {
-    /* The slot that it is going to need next: it takes that without a lock. */
-    hki_task *kept;
-    uint64_t kept_number; /* of the slot's runtime, if that one is still there */
-    bool is_watched;      /* the slot is given back when the thread ends before its runtime */
-    int task_depth;       /* > 0 while it runs a task, see task.c */
+    int task_depth; /* > 0 while it runs a task, see task.c */
     uint64_t last_sequence, submitted_count;
 } hki_thread;
 
@@ -52,42 +48,57 @@ static inline void hki_slot_init(hki_task *task, int access_count)
     task->is_wait = task->started = false;
 }
 
-static inline bool hki_has_kept(const hki_thread *self, const hki_runtime *runtime)
+/* Begins to fetch one more free slot, which may come from another core: what issuing a task touches besides what running it
+ * does is in this core's second cache at best. Expects the issue lock, and that not all have been fetched. */
+static inline void hki_slot_fetch_locked(hki_runtime *runtime)
 {
-    return HKI_USUALLY(self->kept) && HKI_USUALLY(self->kept_number == runtime->number);
+    const hki_task *task = runtime->free_slots[--runtime->fetched_slots];
+    hki_task_prefetch(task);
+    hki_prefetch_write(&task->reserve);
+    hki_prefetch_write(&task->spec.versions);
+    hki_prefetch_write(&task->spec.cost.is_pageable);
 }
 
-/* The slot that the thread has kept, if that is all that is needed, as it usually is; else NULL. */
-static inline hki_task *hki_slot_take_kept(hki_thread *self, const hki_runtime *runtime,
-                                           int access_count, size_t payload_bytes)
+/* NULL: there is none, until more are made. Expects the issue lock. */
+static inline hki_task *hki_slot_pop_locked(hki_runtime *runtime)
 {
-    hki_task *task = self->kept;
-    if (!hki_has_kept(self, runtime) || !HKI_USUALLY(task->reserve_count >= access_count) ||
-        access_count > HKI_TASK_INLINE_ACCESSES || payload_bytes > HKI_TASK_PAYLOAD_BYTES)
+    const int last = runtime->free_slot_count - 1;
+    if (!HKI_USUALLY(last >= 0))
         return NULL;
-    self->kept = NULL;
-    hki_slot_init(task, access_count);
+    if (runtime->fetched_slots > last - HKI_FETCHED_SLOTS && runtime->fetched_slots > 0)
+        hki_slot_fetch_locked(runtime);
+    runtime->free_slot_count = last;
+    return runtime->free_slots[last];
+}
+
+/* A slot as most tasks need it; NULL: hki_slot_get is to be asked. */
+static inline hki_task *hki_slot_take_usual(hki_runtime *runtime, int access_count,
+                                            size_t payload_bytes)
+{
+    if (access_count > HKI_TASK_INLINE_ACCESSES || payload_bytes > HKI_TASK_PAYLOAD_BYTES)
+        return NULL;
+    hki_biased_acquire(&runtime->issue_lock);
+    hki_task *task = hki_slot_pop_locked(runtime);
+    if (HKI_USUALLY(task) && !HKI_USUALLY(task->reserve_count >= access_count)) {
+        runtime->free_slot_count++;
+        task = NULL;
+    }
+    hki_biased_release(&runtime->issue_lock);
+    if (HKI_USUALLY(task))
+        hki_slot_init(task, access_count);
     return task;
 }
 
 /* Any slot; NULL: no memory. Does not block. */
 hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes);
-/* Sees to it that the thread has a slot for its next begin, with so many gates, if that costs little. Expects the issue
- * lock. */
-void hki_slot_refill_locked(hki_runtime *runtime, int access_count);
 
-void hki_slot_keep_slow_locked(hki_task *task);
-
-/* The thread keeps the slot, clean and with nobody else knowing of it, for its next begin; where it has one already, the
- * slot goes to the free ones. Expects the issue lock. */
-static inline void hki_slot_keep_locked(hki_thread *self, hki_runtime *runtime, hki_task *task)
+/* A clean one that nobody else knows of. Expects the issue lock. */
+static inline void hki_slot_put_back_locked(hki_runtime *runtime, hki_task *task)
 {
-    if (HKI_USUALLY(!self->kept && self->is_watched)) {
-        self->kept = task;
-        self->kept_number = runtime->number;
-    } else {
-        hki_slot_keep_slow_locked(task);
-    }
+    if (HKI_USUALLY(runtime->free_slot_count < HKI_FREE_SLOTS))
+        runtime->free_slots[runtime->free_slot_count++] = task;
+    else
+        hki_slot_give_back(&(hki_slot_returns){.count = 1, .slots = {task}});
 }
 
 /* Starts, runs, settles and finishes a leaf that is in nobody's list. Inline, since it is all that a short call costs beside its

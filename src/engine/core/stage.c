@@ -129,16 +129,10 @@ void hki_stage_close(hki_gate *gate)
         atomic_fetch_or_explicit(&self->is_launched, 1, memory_order_acq_rel);
 }
 
-void hki_stage_expect(hki_task *task)
+void hki_stage_expect(hki_task *task, bool waits)
 {
     if (task->is_ahead)
-        atomic_fetch_add_explicit(&task->pending_ends, 1, memory_order_relaxed);
-}
-
-void hki_stage_forget(hki_task *task)
-{
-    if (task->is_ahead)
-        atomic_fetch_sub_explicit(&task->pending_ends, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&task->pending_ends, waits ? 1 : -1U, memory_order_relaxed);
 }
 
 /* True for the first who says that `pending` no longer counts what the task waits for at this index. */

@@ -30,14 +30,13 @@ bool hki_stage_is_awaited(hki_task *task);
 /* Blocks until all has ended that the task waited for, which is launched at least. */
 void hki_stage_await(hki_task *task);
 
-/* The next six expect that the thread keeps order. A fresh gate has one writer or reader; gets one more reader; gets no more,
+/* The next five expect that the thread keeps order. A fresh gate has one writer or reader; gets one more reader; gets no more,
  * while one is counted in it. */
 void hki_stage_init(hki_gate *gate, bool writes);
 void hki_stage_join(hki_gate *gate);
 void hki_stage_close(hki_gate *gate);
 /* The task, which is being issued, is about to wait for a gate; need not after all, for it is open. */
-void hki_stage_expect(hki_task *task);
-void hki_stage_forget(hki_task *task);
+void hki_stage_expect(hki_task *task, bool waits);
 /* It waits for the gate, in its own place of that index (hki_wait_node_index). True: the gate is launched, and the task's
  * `pending` does not count it. */
 bool hki_stage_pass(hki_task *task, hki_gate *gate, int index);

@@ -176,15 +176,6 @@ void hki_task_run_join(hki_task *task)
     hki_this_thread.task_depth--;
 }
 
-/* Of a task of several calls, each of which fails by itself. */
-static void settle_parts(hki_task *task)
-{
-    const hk_status *failure = task->failure ? task->failure : task->input_failure;
-    task->spec.class->settle(task->payload, failure, task->is_spared, any_failed(task));
-    if (task->failure)
-        hki_runtime_note_failure(task->runtime, task->failure);
-}
-
 void hki_task_settle_part(const hki_access *access, const hk_status *failure, bool is_intact)
 {
     if (failure)
@@ -193,29 +184,27 @@ void hki_task_settle_part(const hki_access *access, const hk_status *failure, bo
         hki_var_end_failures(access->var, access->begin, access->end, false);
 }
 
+static void settle_accesses(const hki_task_spec *spec, const hk_status *failure, bool is_intact)
+{
+    for (int i = 0; i < spec->access_count; i++) {
+        const hki_access *access = &spec->accesses[i];
+        if (access->mode & HKI_WRITE && !(failure && access->mode & HKI_KEEP))
+            hki_task_settle_part(access, failure, is_intact && !(access->mode & HKI_FRESH));
+    }
+}
+
 void hki_task_settle(hki_task *task)
 {
     const hki_task_spec *spec = &task->spec;
-    bool failed = has_failed(task);
-    if (spec->class->settle && task->started) {
-        settle_parts(task);
-        return;
-    }
-    if (!failed && atomic_load_explicit(&task->runtime->failed_vars, memory_order_relaxed) == 0)
-        return;
-    const hk_status *failure = task->failure ? task->failure : task->input_failure;
-    const bool is_intact = !task->started || task->is_spared;
-    for (int i = 0; i < spec->access_count; i++) {
-        const hki_access *access = &spec->accesses[i];
-        if (!(access->mode & HKI_WRITE))
-            continue;
-        if (failure && !(access->mode & HKI_KEEP))
-            hki_var_fail(access->var, access->begin, access->end, failure,
-                         is_intact && !(access->mode & HKI_FRESH));
-        else if (!failure && access->mode & HKI_HEAL)
-            hki_var_end_failures(access->var, access->begin, access->end, false);
-    }
-    if (task->failure)
+    const hk_status *failure = !has_failed(task) ? NULL
+                               : task->failure   ? task->failure
+                                                 : task->input_failure;
+    const bool heals = any_failed(task);
+    if (spec->class->settle && task->started) /* of several calls, each of which fails by itself */
+        spec->class->settle(task->payload, failure, task->is_spared, heals);
+    else if (failure || heals)
+        settle_accesses(spec, failure, !task->started || task->is_spared);
+    if (failure && task->failure)
         hki_runtime_note_failure(task->runtime, task->failure);
 }
 

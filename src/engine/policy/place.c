@@ -4,8 +4,6 @@
 
 #include "device/cpu/cpu_topology.h"
 
-#include <stdlib.h>
-
 /* What a thread's tasks of late were like. */
 typedef struct history {
     const hki_var *latest_var; /* that the latest task writes which might not have run here */
@@ -16,17 +14,13 @@ typedef struct history {
 
 static _Thread_local history this_thread;
 
-hki_placement *hki_placement_create(int64_t inline_ns)
+void hki_placement_init(hki_placement *self, int64_t inline_ns)
 {
     int processors[HKI_MAX_CORES];
-    hki_placement *self = calloc(1, sizeof *self);
-    if (!self)
-        return NULL;
     const bool is_alone = hki_cpu_cores(processors) == 1; /* a worker has no core of its own */
     self->is_fixed = inline_ns != 0;
     self->inline_ns = inline_ns ? inline_ns : is_alone ? HKI_ONE_CORE_NS : HKI_HERE_NS;
     self->inline_short_ns = inline_ns ? inline_ns : is_alone ? HKI_ONE_CORE_NS : HKI_HERE_SHORT_NS;
-    return self;
 }
 
 void hki_place_note_wait(const hki_var *var)

@@ -31,8 +31,8 @@ struct hki_placement {
     int64_t inline_ns, inline_short_ns;
 };
 
-/* inline_ns: what the program has said, 0: nothing. NULL: no memory. */
-hki_placement *hki_placement_create(int64_t inline_ns);
+/* inline_ns: what the program has said, 0: nothing. */
+void hki_placement_init(hki_placement *placement, int64_t inline_ns);
 
 /* A leaf that nobody else need learn of, wherever it runs. */
 static inline bool hki_is_brief(const hki_task *task)

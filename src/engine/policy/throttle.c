@@ -1,17 +1,5 @@
 #include "engine/policy/throttle.h"
 
-#include <stdlib.h>
-
-hki_throttle *hki_throttle_create(uint64_t run_ahead_calls, uint64_t run_ahead_bytes)
-{
-    hki_throttle *self = calloc(1, sizeof *self);
-    if (self) {
-        self->run_ahead_calls = run_ahead_calls;
-        self->run_ahead_bytes = run_ahead_bytes;
-    }
-    return self;
-}
-
 /* ---- the run-ahead window -------------------------------------------------------------------------------------------- */
 
 void hki_window_add(hki_runtime *runtime, uint64_t bytes)
@@ -51,14 +39,16 @@ bool hki_throttle_is_full(hki_runtime *runtime, uint64_t output_bytes, hki_room 
     const uint64_t enough = too_many_bytes ? 1 : self->run_ahead_calls;
     const uint64_t half = self->run_ahead_bytes / 2;
     /* Half empty: a thread that had to wait goes on only then, or every call behind a full window would be a sleep. */
-    *room = (hki_room){self->run_ahead_calls / 2,
+    *room = (hki_room){runtime, self->run_ahead_calls / 2,
                        output_bytes < half ? (int64_t)(half - output_bytes) : 0};
     /* The counters of the threads that finish tasks are read only when the last known sum does not do. */
     return known_unfinished(runtime) >= enough && unfinished(runtime) >= enough;
 }
 
-uint64_t hki_throttle_left(hki_runtime *runtime, const hki_room *room)
+uint64_t hki_throttle_left(const void *wanted)
 {
+    const hki_room *room = wanted;
+    hki_runtime *runtime = room->runtime;
     const uint64_t count = hki_unfinished_tasks(runtime);
     const bool has_room =
         count <= room->calls &&
@@ -112,7 +102,7 @@ hki_advice hki_throttle_advise(hki_runtime *runtime, hki_room *room)
     const uint64_t least = least_soft(runtime), ahead = unfinished(runtime);
     const int64_t ns = ahead < least ? 0 : latest_ns(runtime);
     const bool is_short = ns > 0 && ns <= HKI_SHORT_NS;
-    *room = (hki_room){least / 2, INT64_MAX};
+    *room = (hki_room){runtime, least / 2, INT64_MAX};
     if (is_short && ns <= HKI_SOFT_NS * runtime->scheduler->core_count) {
         atomic_fetch_add_explicit(&runtime->throttle->worker_waits, 1, memory_order_relaxed);
         /* Shorter ones are run by one thread at a time, and chains are best left to one. */

@@ -7,18 +7,17 @@
 
 #include "engine/sched/ring.h"
 
+/* Zeroed, but for the window. */
 struct hki_throttle {
-    uint64_t run_ahead_calls, run_ahead_bytes;
-    _Atomic(uint64_t) known_finished; /* that many at least */
-    _Atomic(uint64_t) soft_calls;     /* the soft bound; the window's, where there is none */
+    uint64_t run_ahead_calls, run_ahead_bytes; /* the window */
+    _Atomic(uint64_t) known_finished;          /* that many at least */
+    _Atomic(uint64_t) soft_calls; /* the soft bound; the window's, where there is none */
     /* issued_tasks and issued_ns when the soft bound was looked at last; issue lock. */
     uint64_t looked_tasks;
     int64_t looked_ns;
     _Atomic(uint64_t) window_waits, worker_waits;
 };
 
-/* NULL: no memory. */
-hki_throttle *hki_throttle_create(uint64_t run_ahead_calls, uint64_t run_ahead_bytes);
 /* Sets the soft bound; to the least one where calls is 0. */
 void hki_throttle_set_soft(hki_runtime *runtime, uint64_t calls);
 
@@ -37,14 +36,15 @@ static inline bool hki_throttle_is_clear(const hki_runtime *runtime, uint64_t ou
 
 /* A state that a thread waits for. */
 typedef struct hki_room {
+    hki_runtime *runtime;
     uint64_t calls; /* at most so many unfinished ones, */
     int64_t held;   /* and so many bytes held by them */
 } hki_room;
 
 /* True: the thread has to wait; *room: for what. */
 bool hki_throttle_is_full(hki_runtime *runtime, uint64_t output_bytes, hki_room *room);
-/* 0: it has come, or the runtime is ending; else how many calls are unfinished. */
-uint64_t hki_throttle_left(hki_runtime *runtime, const hki_room *room);
+/* Of an hki_room: 0: it has come, or the runtime is ending; else how many calls are unfinished. */
+uint64_t hki_throttle_left(const void *room);
 
 typedef enum hki_advice {
     HKI_GO_ON, /* the soft bound has been raised */

@@ -63,7 +63,7 @@ bool hki_lease_work(hki_runtime *runtime, bool (*is_enough)(const void *), const
         return false;
     const int slot = runtime->scheduler->core_count; /* beyond those of workers */
     hki_executor executor = {.queue = runtime->queues[0],
-                             .finished_tasks = runtime->scheduler->counters[slot],
+                             .finished_tasks = hki_finished_by(runtime->scheduler, slot),
                              .slot = slot,
                              .only_short = true};
     const bool enough = work(&executor, is_enough, what);

@@ -5,34 +5,18 @@
 #include "base/integer.h"
 #include "engine/core/score.h"
 
-#include <stdlib.h>
-
-void hki_scheduler_destroy(hki_scheduler *self)
-{
-    for (int i = 0; self && self->counters && i <= self->core_count; i++)
-        free(self->counters[i]);
-    if (self)
-        free(self->counters);
-    free(self);
-}
-
 bool hki_scheduler_complete(hki_runtime *runtime)
 {
     hki_scheduler *self = runtime->scheduler;
+    const size_t in_line = HKI_CACHE_LINE / sizeof *self->counters;
     const int count = self->core_count + 1;
-    self->counters = hki_zeroed_lines((size_t)count * sizeof *self->counters);
+    self->row = ((size_t)runtime->queue_count + in_line - 1) / in_line * in_line;
+    self->counters = hki_zeroed_lines((size_t)count * self->row * sizeof *self->counters);
     runtime->scores = hki_zeroed_lines((size_t)count * sizeof *runtime->scores);
-    if (!self->counters || !runtime->scores)
-        return false;
     runtime->score_count = count;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; runtime->scores && i < count; i++)
         atomic_store(&runtime->scores[i].first, UINT64_MAX);
-        self->counters[i] =
-            hki_zeroed_lines((size_t)runtime->queue_count * sizeof **self->counters);
-        if (!self->counters[i])
-            return false;
-    }
-    return true;
+    return self->counters && runtime->scores;
 }
 
 /* ---- counts ---------------------------------------------------------------------------------------------------------- */
@@ -42,7 +26,7 @@ uint64_t hki_queue_finished(hki_queue *queue, unsigned epoch)
     const hki_scheduler *scheduler = queue->runtime->scheduler;
     uint64_t finished = atomic_load(&queue->finished_elsewhere[epoch]);
     for (int i = 0; !queue->is_accelerator && i <= scheduler->core_count; i++)
-        finished += atomic_load(&scheduler->counters[i][queue->number].count[epoch]);
+        finished += atomic_load(&hki_finished_by(scheduler, i)[queue->number].count[epoch]);
     return finished;
 }
 

@@ -25,7 +25,8 @@ struct hki_scheduler {
     int64_t spin_ns;
     /* By a worker's slot, then by the queue's number: that worker alone writes them. One slot for each core of the CPU devices,
      * and one for lease.c, as there are scores. */
-    hki_finished **counters;
+    hki_finished *counters;
+    size_t row; /* of those of a slot, whole lines of memory */
     hki_launch_cores launch_cores;
     /* Started, with pieces in a queue: see steal.h. */
     _Alignas(HKI_CACHE_LINE) _Atomic(int) lendable_tasks;
@@ -37,6 +38,11 @@ struct hki_scheduler {
     hki_lease lease;
 };
 
+static inline hki_finished *hki_finished_by(const hki_scheduler *scheduler, int slot)
+{
+    return scheduler->counters + (size_t)slot * scheduler->row;
+}
+
 /* Tasks that have finished, of all queues and epochs. */
 uint64_t hki_finished_tasks(hki_runtime *runtime);
 /* How many that were issued have not. */
@@ -47,6 +53,5 @@ void hki_progress(hki_runtime *runtime);
 
 /* Counts and scores, for all cores of CPU devices, when all queues are there. False: no memory. */
 bool hki_scheduler_complete(hki_runtime *runtime);
-void hki_scheduler_destroy(hki_scheduler *scheduler);
 
 #endif

@@ -18,7 +18,7 @@ hki_claim hki_steal_piece(hki_queue *queue)
 {
     hki_runtime *runtime = queue->runtime;
     hki_claim claim = {NULL, -1};
-    if (atomic_load(&runtime->scheduler->lendable_tasks) == 0 || !hki_has_unfinished(queue))
+    if (!hki_steal_may_find(queue))
         return claim;
     const int homes = runtime->scheduler->home_count;
     for (int i = 1; i < homes && !claim.task; i++)

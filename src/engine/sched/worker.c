@@ -156,7 +156,8 @@ void *hki_worker_main(void *argument)
     hki_worker *worker = argument;
     hki_queue *queue = worker->queue;
     hki_executor executor = {.queue = queue,
-                             .finished_tasks = queue->runtime->scheduler->counters[worker->slot],
+                             .finished_tasks =
+                                 hki_finished_by(queue->runtime->scheduler, worker->slot),
                              .slot = worker->slot};
     hki_tracing_name_worker(worker);
     fesetenv(FE_DFL_ENV);

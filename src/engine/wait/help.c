@@ -174,7 +174,10 @@ bool hki_help_until(const hki_help *self)
         return true;
     if (!self->may_lease || !hki_ring_is_empty(runtime->ring))
         hki_lease_leave(runtime);
+    /* The clock of accelerators, and the link to other processes, stay awake meanwhile. */
+    atomic_fetch_add(&runtime->scheduler->waiters, 1);
     const bool is_done = help_on(self, &kept);
+    atomic_fetch_sub(&runtime->scheduler->waiters, 1);
     if (kept)
         release(kept);
     return is_done;

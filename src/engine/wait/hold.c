@@ -19,32 +19,26 @@ struct hki_range_hold {
 
 /* ---- who waits for whom -------------------------------------------------------------------------------- */
 
+static bool is_meant(const hki_task *it, const hki_task *task, const hki_device *device)
+{
+    return task ? it == task : !it->is_wait && (!device || it->spec.device == device);
+}
+
 /* What is behind a hold cannot start, so that lists of those who wait for it only grow. Expects that the thread keeps order. */
-static bool reaches(hki_task *from, bool (*is_it)(const hki_task *, const void *), const void *what,
-                    int *visits)
+static bool reaches(hki_task *from, const hki_task *task, const hki_device *device, int *visits)
 {
     hki_gate **gates = hki_task_registered(from);
     for (int i = 0; i < from->registered_count; i++) {
         hki_wait_node *node = atomic_load_explicit(&gates[i]->waiters, memory_order_acquire);
         for (; node && node != HKI_GATE_OPEN && ++*visits < MAX_VISITS; node = node->next)
-            if (is_it(node->task, what) || reaches(node->task, is_it, what, visits))
+            if (is_meant(node->task, task, device) || reaches(node->task, task, device, visits))
                 return true;
     }
     return false;
 }
 
-static bool is_task(const hki_task *task, const void *what)
-{
-    return task == what;
-}
-
-static bool is_call_of(const hki_task *task, const void *device)
-{
-    return !task->is_wait && (!device || task->spec.device == device);
-}
-
-static const hk_status *find_own(hki_runtime *runtime,
-                                 bool (*is_it)(const hki_task *, const void *), const void *what)
+const hk_status *hki_holds_block(hki_runtime *runtime, const hki_task *task,
+                                 const hki_device *device)
 {
     const hk_status *status = NULL;
     hki_lock_acquire(&runtime->holds_lock);
@@ -53,7 +47,7 @@ static const hk_status *find_own(hki_runtime *runtime,
         if (!hold->task || hold->thread != &hki_this_thread)
             continue;
         hki_ring_acquire(runtime);
-        const bool found = reaches(hold->task, is_it, what, &visits);
+        const bool found = reaches(hold->task, task, device, &visits);
         hki_biased_release(&runtime->issue_lock);
         if (!found)
             continue;
@@ -65,16 +59,6 @@ static const hk_status *find_own(hki_runtime *runtime,
     }
     hki_lock_release(&runtime->holds_lock);
     return status;
-}
-
-const hk_status *hki_holds_block_task(hki_task *task)
-{
-    return find_own(task->runtime, is_task, task);
-}
-
-const hk_status *hki_holds_block_calls(hki_runtime *runtime, const hki_device *device)
-{
-    return find_own(runtime, is_call_of, device);
 }
 
 /* ---- beginning and ending ------------------------------------------------------------------------------ */

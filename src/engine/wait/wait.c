@@ -11,16 +11,6 @@ enum {
     PATIENCE_NS = 2 * HKI_SPIN_NS /* of a thread beyond the soft bound, while nothing finishes */
 };
 
-/* The clock of accelerators, and the link to other processes, stay awake while somebody waits for tasks. */
-static bool help_until(const hki_help *help)
-{
-    _Atomic(uint32_t) *waiters = &help->runtime->scheduler->waiters;
-    atomic_fetch_add(waiters, 1);
-    const bool is_over = hki_help_until(help);
-    atomic_fetch_sub(waiters, 1);
-    return is_over;
-}
-
 /* Where a program wants to interrupt waits the thread runs nothing that could take long. */
 static int64_t help_most_ns(int64_t otherwise_ns)
 {
@@ -56,14 +46,6 @@ static const hk_status *read_range(const hki_waiting *what)
     return status;
 }
 
-static bool is_settled(hki_var *var)
-{
-    hki_ring_acquire(var->runtime);
-    bool settled = hki_access_is_free_locked(&(hki_access){var, 0, UINT64_MAX, HKI_READ});
-    hki_biased_release(&var->runtime->issue_lock);
-    return settled;
-}
-
 /* ---- a wait that may end before its time ---- */
 
 static void left_finish(hki_task *task, void *payload)
@@ -93,13 +75,13 @@ static bool leave(hki_task *task)
 /* False: it was interrupted, and has left the task. */
 static bool await_task(hki_task *task, hki_blocking *blocking)
 {
-    const bool over = help_until(&(hki_help){.runtime = task->runtime,
-                                             .left = unsignalled,
-                                             .what = task,
-                                             .wait = task,
-                                             .most_ns = help_most_ns(HKI_HELP_NS),
-                                             .patience_ns = INT64_MAX,
-                                             .blocking = blocking});
+    const bool over = hki_help_until(&(hki_help){.runtime = task->runtime,
+                                                 .left = unsignalled,
+                                                 .what = task,
+                                                 .wait = task,
+                                                 .most_ns = help_most_ns(HKI_HELP_NS),
+                                                 .patience_ns = INT64_MAX,
+                                                 .blocking = blocking});
     return over || !leave(task);
 }
 
@@ -176,7 +158,7 @@ static bool acquire(hki_lock *lock, hki_blocking *blocking)
 /* NULL: the wait is over. Else its record, and the task has been left. */
 static const hk_status *await_or_leave(hki_task *task, bool may_leave, hki_blocking *blocking)
 {
-    const hk_status *blocked = may_leave ? hki_holds_block_task(task) : NULL;
+    const hk_status *blocked = may_leave ? hki_holds_block(task->runtime, task, NULL) : NULL;
     if (blocked && leave(task))
         return blocked;
     hk_status_release(blocked);
@@ -208,16 +190,11 @@ const hk_status *hki_wait_hold(const hki_waiting *self, bool writes, hki_task **
 
 const hk_status *hki_wait_with(const hki_waiting *self)
 {
-    hki_var *var = self->var;
-    hki_runtime *runtime = var->runtime;
+    hki_runtime *runtime = self->var->runtime;
     if (!hki_runtime_alive(runtime))
         return hki_runtime_gone(runtime);
     if (hki_in_task())
         return hki_would_deadlock("wait");
-    if (!runtime->serial && !self->body && !hki_tracing(runtime) && is_settled(var)) {
-        hki_place_note_wait(var);
-        return hki_range_error_now(self);
-    }
     if (!runtime->serial)
         return hki_wait_hold(self, false, NULL);
     hki_wait_point point = hki_tracing_wait(runtime);
@@ -237,47 +214,35 @@ const hk_status *hki_wait_with(const hki_waiting *self)
  * does, as it would be of a task that waits. */
 typedef struct look {
     const hki_waiting *what;
-    bool is_known;
-    uint64_t sequence, scored;
+    uint64_t sequence, scored; /* 0: it has not been looked at */
 } look;
-
-static bool has_come_serial(hki_runtime *runtime)
-{
-    const bool is_idle = hki_lock_try(&runtime->serial_lock);
-    if (is_idle)
-        hki_lock_release(&runtime->serial_lock);
-    return is_idle;
-}
-
-static bool has_come(look *self)
-{
-    hki_var *var = self->what->var;
-    hki_runtime *runtime = var->runtime;
-    if (runtime->serial)
-        return has_come_serial(runtime);
-    hki_ring_acquire(runtime);
-    if (!self->is_known) {
-        self->is_known = true;
-        self->sequence = runtime->sequence;
-        self->scored = var->scored_write;
-    }
-    if (self->scored && !hki_score_is_pending(runtime, self->scored, -1))
-        self->scored = 0;
-    const bool over = !self->scored && !hki_gates_hold_locked(var, self->what->begin,
-                                                              self->what->end, self->sequence);
-    hki_biased_release(&runtime->issue_lock);
-    return over;
-}
 
 static uint64_t has_not_come(const void *moment)
 {
-    return !has_come((look *)moment);
+    look *self = (look *)moment;
+    hki_var *var = self->what->var;
+    hki_runtime *runtime = var->runtime;
+    if (runtime->serial) {
+        const bool is_idle = hki_lock_try(&runtime->serial_lock);
+        if (is_idle)
+            hki_lock_release(&runtime->serial_lock);
+        return !is_idle;
+    }
+    hki_ring_acquire(runtime);
+    if (!self->sequence) {
+        self->sequence = runtime->sequence;
+        self->scored = var->scored_write;
+    }
+    const bool is_pending =
+        hki_score_is_pending(runtime, self->scored, -1) ||
+        hki_gates_hold_locked(var, self->what->begin, self->what->end, self->sequence);
+    hki_biased_release(&runtime->issue_lock);
+    return is_pending;
 }
 
 bool hki_range_has_come(const hki_waiting *what)
 {
-    look now = {.what = what};
-    return has_come(&now);
+    return !has_not_come(&(look){.what = what});
 }
 
 const hk_status *hki_wait_for(const hki_waiting *what, int64_t timeout_ns)
@@ -292,12 +257,12 @@ const hk_status *hki_wait_for(const hki_waiting *what, int64_t timeout_ns)
     hki_wait_point point = hki_tracing_wait(runtime);
     hki_place_note_wait(what->var);
     /* A task that it ran could outlast the limit. */
-    const bool over = help_until(&(hki_help){.runtime = runtime,
-                                             .left = has_not_come,
-                                             .what = &moment,
-                                             .most_ns = -1,
-                                             .patience_ns = timeout_ns,
-                                             .blocking = &blocking});
+    const bool over = hki_help_until(&(hki_help){.runtime = runtime,
+                                                 .left = has_not_come,
+                                                 .what = &moment,
+                                                 .most_ns = -1,
+                                                 .patience_ns = timeout_ns,
+                                                 .blocking = &blocking});
     hki_tracing_waited(&point, HKI_TRACE_WAIT_ARRAY, -1);
     hki_blocking_end(&blocking);
     if (blocking.is_interrupted)
@@ -327,14 +292,14 @@ static bool drain_epoch(hki_queue *queue, unsigned epoch, uint64_t issued, hki_b
 {
     hki_runtime *runtime = queue->runtime;
     const drain its = {queue, epoch, issued};
-    return help_until(&(hki_help){.runtime = runtime,
-                                  .left = undrained,
-                                  .what = &its,
-                                  .most_ns = blocking ? help_most_ns(INT64_MAX) : INT64_MAX,
-                                  .patience_ns = INT64_MAX,
-                                  .may_lease = hki_lease_is_on(runtime),
-                                  .is_called = true,
-                                  .blocking = blocking});
+    return hki_help_until(&(hki_help){.runtime = runtime,
+                                      .left = undrained,
+                                      .what = &its,
+                                      .most_ns = blocking ? help_most_ns(INT64_MAX) : INT64_MAX,
+                                      .patience_ns = INT64_MAX,
+                                      .may_lease = hki_lease_is_on(runtime),
+                                      .is_called = true,
+                                      .blocking = blocking});
 }
 
 /* Drains one epoch while calls that come meanwhile count in the other. Expects the flip lock, so that nobody else does. */
@@ -375,24 +340,13 @@ bool hki_is_draining(void)
 
 /* ---- room to issue ----------------------------------------------------------------------------------------- */
 
-typedef struct room {
-    hki_runtime *runtime;
-    hki_room wanted;
-} room;
-
-static uint64_t without_room(const void *what)
-{
-    const room *self = what;
-    return hki_throttle_left(self->runtime, &self->wanted);
-}
-
 /* What is long may wait for what this thread is about to do, and there may be room before it ends. */
-static bool wait_for_room(const room *its, int64_t patience_ns, bool may_lease,
+static bool wait_for_room(const hki_room *wanted, int64_t patience_ns, bool may_lease,
                           hki_blocking *blocking)
 {
-    return hki_help_until(&(hki_help){.runtime = its->runtime,
-                                      .left = without_room,
-                                      .what = its,
+    return hki_help_until(&(hki_help){.runtime = wanted->runtime,
+                                      .left = hki_throttle_left,
+                                      .what = wanted,
                                       .most_ns = HKI_LONG_TASK_NS,
                                       .patience_ns = patience_ns,
                                       .may_lease = may_lease,
@@ -401,29 +355,29 @@ static bool wait_for_room(const room *its, int64_t patience_ns, bool may_lease,
 
 static void approach(hki_runtime *runtime, hki_blocking *blocking)
 {
-    room its = {.runtime = runtime};
-    const hki_advice advice = hki_throttle_advise(runtime, &its.wanted);
+    hki_room wanted;
+    const hki_advice advice = hki_throttle_advise(runtime, &wanted);
     if (advice == HKI_GO_ON)
         return;
     hki_wait_point point = hki_tracing_wait(runtime);
-    const bool moves = wait_for_room(&its, PATIENCE_NS, advice == HKI_HELP, blocking);
+    const bool moves = wait_for_room(&wanted, PATIENCE_NS, advice == HKI_HELP, blocking);
     hki_tracing_waited(&point, HKI_TRACE_WAIT_WORKERS, -1);
     hki_throttle_note(runtime, moves);
 }
 
 void hki_wait_to_issue(hki_runtime *runtime, uint64_t output_bytes)
 {
-    room its = {.runtime = runtime};
+    hki_room wanted;
     hki_blocking blocking = {0};
     if (hki_throttle_is_far(runtime))
         approach(runtime, &blocking);
-    while (!blocking.is_interrupted && hki_throttle_is_full(runtime, output_bytes, &its.wanted) &&
+    while (!blocking.is_interrupted && hki_throttle_is_full(runtime, output_bytes, &wanted) &&
            hki_runtime_alive(runtime)) {
         atomic_fetch_add_explicit(&runtime->throttle->window_waits, 1, memory_order_relaxed);
         hki_wait_point point = hki_tracing_wait(runtime);
-        const hk_status *blocked = hki_holds_block_calls(runtime, NULL);
+        const hk_status *blocked = hki_holds_block(runtime, NULL, NULL);
         const bool has_room =
-            wait_for_room(&its, blocked ? BLOCKED_NS : INT64_MAX, false, &blocking);
+            wait_for_room(&wanted, blocked ? BLOCKED_NS : INT64_MAX, false, &blocking);
         hk_status_release(blocked);
         hki_tracing_waited(&point, HKI_TRACE_WAIT_WINDOW, -1);
         hki_throttle_set_soft(runtime, 0);

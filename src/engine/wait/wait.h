@@ -12,11 +12,10 @@ void hki_wait_to_issue(hki_runtime *runtime, uint64_t output_bytes);
 const hk_status *hki_wait_hold(const hki_waiting *waiting, bool writes, hki_task **hold);
 /* Ends a wait that is over: what it held back goes on. */
 void hki_wait_end(hki_task *task);
-/* A call or wait is behind a hold (hold.c) that this thread began, so that the thread would wait for itself: the record for
- * that, counted; else NULL. */
-const hk_status *hki_holds_block_task(hki_task *task);
-/* The same of any call; of the device unless that is NULL. */
-const hk_status *hki_holds_block_calls(hki_runtime *runtime, const hki_device *device);
+/* The task, or, if that is NULL, some call, of the device unless that is NULL, is behind a hold (hold.c) that this thread began,
+ * so that the thread would wait for itself: the record for that, counted; else NULL. */
+const hk_status *hki_holds_block(hki_runtime *runtime, const hki_task *task,
+                                 const hki_device *device);
 /* Ends all of a runtime that is about to end, and says so on the standard error. */
 void hki_holds_end_all(hki_runtime *runtime);
 /* Until all that was issued to the device before has finished. False: it was interrupted. blocking: NULL where it must not be. */
