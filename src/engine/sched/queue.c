@@ -91,15 +91,11 @@ bool hki_queue_wants_help(hki_queue *queue)
            (!hki_ring_is_empty(runtime->ring) && !hki_workers_are_attentive(runtime));
 }
 
-/* A worker woken while all cores are taken sleeps again, and has meanwhile held up a thread on one of them. A thread that issues
- * long tasks, too, is on a core, so the last one is left to it, unless nobody is at work who looks again. Who gives a core
- * back looks, and so does who sleeps, after a while. */
+/* A worker that is woken while all cores are taken sleeps again, and has meanwhile held up a thread on one of them. Who gives a
+ * core back looks whether there is something to do. */
 static bool has_core_for_another(const hki_queue *queue)
 {
-    const int32_t cores = atomic_load(&queue->free_cores);
-    const bool is_issuers = atomic_load(&queue->has_issuer) && !atomic_load(&queue->helper) &&
-                            cores < queue->worker_count;
-    return queue->is_accelerator || cores > is_issuers;
+    return queue->is_accelerator || atomic_load(&queue->free_cores) > 0;
 }
 
 void hki_queue_wake(hki_queue *queue)

@@ -57,8 +57,6 @@ static bool help_queue(hki_queue *queue, int64_t most_ns, hki_queue **kept)
         if (atomic_load(&queue->runtime->ended))
             hki_cancel_all(queue->runtime);
     } else {
-        if (hki_queue_is_ready(queue)) /* and takes too long: others are to be woken for it */
-            atomic_store(&queue->has_issuer, false);
         release(queue);
     }
     return claim.task;
@@ -100,18 +98,11 @@ static int64_t nap_ns(int64_t so_far_ns)
     return ns < HKI_SPIN_NS ? HKI_SPIN_NS : ns > HKI_LOOK_AGAIN_NS ? HKI_LOOK_AGAIN_NS : ns;
 }
 
-/* The core that was left to this thread is another's. */
-static void leave(hki_queue *queue)
-{
-    if (atomic_exchange(&queue->has_issuer, false) && hki_queue_has_work(queue))
-        hki_queue_notify(queue);
-}
-
 static void sleep_once(const hki_help *self, int64_t so_far_ns, int64_t left_ns)
 {
     hki_scheduler *scheduler = self->runtime->scheduler;
     for (int i = 0; i < scheduler->home_count; i++)
-        leave(self->runtime->queues[i]);
+        atomic_store_explicit(&self->runtime->queues[i]->has_issuer, false, memory_order_relaxed);
     if (self->wait) {
         uint32_t expected = 0;
         if (atomic_compare_exchange_strong(&self->wait->signalled, &expected, HKI_SLEEPING) ||
