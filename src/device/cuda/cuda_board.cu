@@ -1,7 +1,8 @@
-/* Boards: what is done to them on the device, in the order of a stream. */
+/* What recordings and tasks are told on the device, in the order of a stream: flags and faults on boards, and where draws begin. */
 #include "device/cuda/cuda_board.h"
 
 #include "device/cuda/cuda_launch.cuh"
+#include "device/cuda/cuda_random_places.h"
 
 HKI_KERNEL void board(hki_cuda_fault *faults)
 {
@@ -58,4 +59,29 @@ void hki_cuda_launch_raise(hki_cuda_stream *stream, hki_cuda_guard guard, hki_cu
                            int flag)
 {
     HKI_LAUNCH(stream, 1, 1, raise_where, guard, faults, flag);
+}
+
+/* ---- where draws begin --------------------------------------------------------------------------------------- */
+
+enum { MOST_PLACES = 64 /* by value, in one launch */ };
+
+struct some_places {
+    hki_random_place of[MOST_PLACES];
+};
+
+HKI_KERNEL void set_places(hki_random_place *to, const some_places given)
+{
+    to[threadIdx.x] = given.of[threadIdx.x];
+}
+
+void hki_cuda_launch_random_places(hki_cuda_stream *stream, hki_random_place *to,
+                                   const hki_random_place *from, int count)
+{
+    for (int at = 0; at < count; at += MOST_PLACES) {
+        some_places given = {};
+        const int many = count - at < MOST_PLACES ? count - at : MOST_PLACES;
+        for (int i = 0; i < many; i++)
+            given.of[i] = from[at + i];
+        HKI_LAUNCH(stream, 1, (unsigned)many, set_places, to + at, given);
+    }
 }
