@@ -76,22 +76,35 @@ static void mark_inner(finder *self, int first)
             self->is_inner[timeline->dependencies[timeline->calls[i].first_dependency + j]] = true;
 }
 
+static bool has_inputs(const hki_call_event *call)
+{
+    hki_shape_operand operand;
+    const char *at = call->shapes;
+    bool is_output = false;
+    return hki_shapes_next(&at, &is_output, &operand) && !operand.is_output;
+}
+
 /* Of a sum over ranks: what the last exchange of each bucket writes, in the host's memory. On CPUs that is the array of each
- * device. Buckets that share an array are one set. */
+ * device. Buckets that share an array are one set. Where this rank's part has been summed in its place, the exchange names it as
+ * read and written, so that it counts twice: sums are the calls that have inputs. */
 static double exchanged_bytes(finder *self, int first, double *element_bytes)
 {
     const hki_scenario *scenario = self->scenario;
     const hki_timeline *timeline = scenario->timeline;
-    double bytes = 0;
+    double bytes = 0, summed = 0;
+    bool in_place = false;
     mark_inner(self, first);
     for (int i = first; i >= 0; i = self->next[i]) {
-        if (is_copy(self, i) || self->is_inner[i])
+        const hki_call_event *call = &timeline->calls[i];
+        const bool is_host = scenario->queues[call->queue].device_index < 0;
+        if (is_copy(self, i) || (self->is_inner[i] && !has_inputs(call)))
             continue;
-        const double its = written_bytes(&timeline->calls[i], element_bytes);
-        const bool is_host = scenario->queues[timeline->calls[i].queue].device_index < 0;
-        bytes += is_host ? its : its / scenario->device_count;
+        const double its =
+            written_bytes(call, element_bytes) / (is_host ? 1 : scenario->device_count);
+        *(self->is_inner[i] ? &summed : &bytes) += its;
+        in_place = in_place || (!self->is_inner[i] && !has_inputs(call));
     }
-    return bytes;
+    return in_place ? bytes - summed : bytes;
 }
 
 /* Those of the whole set, whose first call is `first`. */
