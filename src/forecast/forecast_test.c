@@ -198,12 +198,13 @@ static int add_bucket(hki_timeline *timeline, int after, const char *scattered, 
                       const char *gathered, int64_t bytes)
 {
     const int first = add_part(timeline, 2, scattered, bytes, after, -1);
-    const int sum = add_part(timeline, 3, summed, bytes / 2, first, -1);
+    const int sum = add_part(timeline, 3, summed, bytes, first, -1);
     return add_part(timeline, 2, gathered, bytes, sum, -1);
 }
 
-/* One rank's recording: an array goes in two buckets, of 600 and 400 elements, which are one sum of all. */
-static void check_buckets(void)
+/* One rank's recording: an array goes in two buckets, of 600 and 400 elements, which are one sum of all. in_place: a rank sums its
+ * part where it is, and the second exchange names that as read and written. */
+static void check_buckets(bool in_place)
 {
     hki_timeline *timeline = hki_timeline_create();
     timeline->title = text(timeline, "two buckets");
@@ -221,12 +222,14 @@ static void check_buckets(void)
     timeline->queue_count = 4;
     const int backward = add(timeline, "matmul_backward", 0, 1000, -1, -1);
     const int out = add_part(timeline, 1, "float32(1000,) -> float32(1000,)", 8000, backward, -1);
-    const int first = add_bucket(timeline, out, "-> float32(600,), float32(300,)",
-                                 "float32(300,), float32(300,) -> float32(300,)",
-                                 "float32(300,) -> float32(600,)", 3600);
-    const int second = add_bucket(timeline, out, "-> float32(400,), float32(200,)",
-                                  "float32(200,), float32(200,) -> float32(200,)",
-                                  "float32(200,) -> float32(400,)", 2400);
+    const int first = add_bucket(
+        timeline, out, "-> float32(600,), float32(300,)",
+        "float32(300,), float32(300,) -> float32(300,)",
+        in_place ? "-> float32(300,), float32(300,)" : "float32(300,) -> float32(600,)", 3600);
+    const int second = add_bucket(
+        timeline, out, "-> float32(400,), float32(200,)",
+        "float32(200,), float32(200,) -> float32(200,)",
+        in_place ? "-> float32(200,), float32(200,)" : "float32(200,) -> float32(400,)", 2400);
     const int in = add_part(timeline, 1, "float32(1000,) -> float32(1000,)", 8000, first, second);
     add(timeline, "sgd_update", 0, 100, in, -1);
     hk_trace *recording = hki_trace_object_create(timeline);
@@ -399,7 +402,8 @@ int main(void)
 {
     check_by_hand();
     check_options();
-    check_buckets();
+    check_buckets(false);
+    check_buckets(true);
     check_alike();
     check_jitter();
     check_many();
