@@ -105,7 +105,8 @@ HK_API bool hk_is_read_only(const hk_array *x);
  * HK_BORROW_EXTERNAL and not got it back. True for all arrays that share the memory. False for NULL. */
 HK_API bool hk_is_shared(const hk_array *x);
 /* Whether x lies between the first and the last element of `of`, and has its dtype: hk_view(of, its shape, its strides, *offset) is such
- * a view. False, and *offset stays, where x has no elements or either is NULL or failed at its call. */
+ * a view. *offset: elements from the first one of `of` to that of x. False, and *offset stays, where x has no elements or either is
+ * NULL or failed at its call. Does not block, and counts neither. */
 HK_API bool hk_is_within(const hk_array *x, const hk_array *of, int64_t *offset);
 
 /* hk_wait would not block: what writes x, of what has been issued, has finished or failed. True for NULL. */

@@ -500,6 +500,21 @@ static hk_device begin(void)
     return device;
 }
 
+/* Of one sample sums are cut: beside a large term those of its own part are lost, and those of the others are not. */
+static void test_cut_sums(hk_device device)
+{
+    enum { CHANNELS = 300, LARGE = 1 << 24 };
+    HK_SCOPE;
+    float x[CHANNELS] = {LARGE};
+    for (int i = 1; i < CHANNELS; i++)
+        x[i] = 1;
+    hk_array *weight = hk_ones(hk_shape(1, CHANNELS, 1, 1), HK_F32, device);
+    hk_array *y = hk_conv2d(hk_from_host(x, hk_shape(1, CHANNELS, 1, 1), HK_F32, device), weight,
+                            hk_full(hk_shape(1), 2, HK_F32, device), NULL);
+    const float sum = (float)hk_item(y, NULL);
+    CHECK(sum > LARGE + 100 && sum < LARGE + CHANNELS);
+}
+
 int main(void)
 {
     hk_device device = begin();
@@ -515,6 +530,7 @@ int main(void)
         test_layer(&layers[i], HK_F32, device);
         test_layer(&layers[i], HK_F64, device);
     }
+    test_cut_sums(device);
     test_norm_alignment(normalise, 3, device);
     test_norm_alignment(normalise_rows, 12, device);
     test_norm_alignment(normalise_groups, 3, device);

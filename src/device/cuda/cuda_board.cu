@@ -2,7 +2,6 @@
 #include "device/cuda/cuda_board.h"
 
 #include "device/cuda/cuda_launch.cuh"
-#include "device/cuda/cuda_random_places.h"
 
 HKI_KERNEL void board(hki_cuda_fault *faults)
 {

@@ -1,4 +1,5 @@
-/* Within the plug-in: boards, on which kernels report, and whose flags those behind them ask. C and CUDA C++. */
+/* Within the plug-in: boards, on which kernels report, and whose flags those behind them ask; and where draws of a recording
+ * begin. C and CUDA C++. */
 #ifndef HOCKET_DEVICE_CUDA_BOARD_H
 #define HOCKET_DEVICE_CUDA_BOARD_H
 
@@ -36,6 +37,10 @@ void hki_cuda_launch_lower(hki_cuda_stream *stream, hki_cuda_fault *board, uint6
 /* A flag of `board` goes up where the guard says so. */
 void hki_cuda_launch_raise(hki_cuda_stream *stream, hki_cuda_guard guard, hki_cuda_fault *board,
                            int flag);
+
+/* Copies places to the device's memory, where kernels of a recording read where their random numbers begin this time. */
+void hki_cuda_launch_random_places(hki_cuda_stream *stream, hki_random_place *to,
+                                   const hki_random_place *from, int count);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,6 @@
  * that it was captured with, those of the stream's workspace and of what kernels report to included. */
 #include "device/cuda/cuda_board.h"
 #include "device/cuda/cuda_internal.h"
-#include "device/cuda/cuda_random_places.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,6 +5,8 @@
 #ifndef HOCKET_DEVICE_CUDA_STREAM_H
 #define HOCKET_DEVICE_CUDA_STREAM_H
 
+#include "device/random_place.h"
+
 #include <cuda_runtime_api.h>
 #include <hocket/status.h>
 #include <stdbool.h>
@@ -86,6 +88,10 @@ typedef struct hki_cuda_guard {
 hki_cuda_guard hki_cuda_stream_guard(const hki_cuda_stream *stream);
 /* By checks of the recorder whose calls are being launched: see hki_recorder_class.spare. */
 hki_cuda_guard hki_cuda_recorder_guard(const hki_cuda_stream *stream, uint64_t checks);
+
+/* Where the random numbers of the call that is being recorded will begin, in the device's memory: elsewhere at each replay. NULL:
+ * nothing is being recorded, and its options say so; or the recording has been refused, for the call is no draw of the recorder. */
+const hki_random_place *hki_cuda_recorded_place(hki_cuda_stream *stream);
 
 /* What hki_cuda_report_value was given; a row of HKI_CUDA_LAST_ROW stands for all from there on. */
 #define HKI_CUDA_LAST_ROW (INT64_C(0xfffffffe))

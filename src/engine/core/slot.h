@@ -71,6 +71,15 @@ static inline hki_task *hki_slot_pop_locked(hki_runtime *runtime)
     return runtime->free_slots[last];
 }
 
+/* A clean one that nobody else knows of. Expects the issue lock. */
+static inline void hki_slot_put_back_locked(hki_runtime *runtime, hki_task *task)
+{
+    if (HKI_USUALLY(runtime->free_slot_count < HKI_FREE_SLOTS))
+        runtime->free_slots[runtime->free_slot_count++] = task;
+    else
+        hki_slot_give_back(&(hki_slot_returns){.count = 1, .slots = {task}});
+}
+
 /* A slot as most tasks need it; NULL: hki_slot_get is to be asked. */
 static inline hki_task *hki_slot_take_usual(hki_runtime *runtime, int access_count,
                                             size_t payload_bytes)
@@ -80,7 +89,7 @@ static inline hki_task *hki_slot_take_usual(hki_runtime *runtime, int access_cou
     hki_biased_acquire(&runtime->issue_lock);
     hki_task *task = hki_slot_pop_locked(runtime);
     if (HKI_USUALLY(task) && !HKI_USUALLY(task->reserve_count >= access_count)) {
-        runtime->free_slot_count++;
+        hki_slot_put_back_locked(runtime, task);
         task = NULL;
     }
     hki_biased_release(&runtime->issue_lock);
@@ -91,15 +100,6 @@ static inline hki_task *hki_slot_take_usual(hki_runtime *runtime, int access_cou
 
 /* Any slot; NULL: no memory. Does not block. */
 hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes);
-
-/* A clean one that nobody else knows of. Expects the issue lock. */
-static inline void hki_slot_put_back_locked(hki_runtime *runtime, hki_task *task)
-{
-    if (HKI_USUALLY(runtime->free_slot_count < HKI_FREE_SLOTS))
-        runtime->free_slots[runtime->free_slot_count++] = task;
-    else
-        hki_slot_give_back(&(hki_slot_returns){.count = 1, .slots = {task}});
-}
 
 /* Starts, runs, settles and finishes a leaf that is in nobody's list. Inline, since it is all that a short call costs beside its
  * work. */

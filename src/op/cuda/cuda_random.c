@@ -1,6 +1,5 @@
 #include "op/cuda/cuda_random.h"
 
-#include "device/cuda/cuda_random_places.h"
 #include "op/cuda/cuda_calls.h"
 #include "op/operators/random.h"
 

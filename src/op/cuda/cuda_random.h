@@ -3,7 +3,6 @@
 #define HOCKET_OP_CUDA_RANDOM_H
 
 #include "device/cuda/cuda_stream.h"
-#include "device/random_place.h"
 
 #include <hocket/array.h>
 
