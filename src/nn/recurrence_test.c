@@ -63,6 +63,28 @@ static void test_random_shapes(void)
     }
 }
 
+/* No state is a state of zeros, of which nobody wants the gradient. */
+static void test_without_state(const shape *its)
+{
+    HK_SCOPE;
+    hk_module *layer = layer_of(its);
+    hk_array *x = random_input(its), *params[PARAMS], *found[2][PARAMS + 2];
+    hk_array *state = hk_zeros_like(state_of(its));
+    hk_forward(layer, x);
+    CHECK(hk_module_parameters(layer, params, PARAMS) == PARAMS);
+    hk_array *of[PARAMS + 1] = {params[0], params[1], params[2], params[3], x};
+    hk_attach_grad(x, HK_GRAD_TRACK);
+    for (int i = 0; i < 2; i++) {
+        HK_RECORD;
+        found[i][0] = hk_forward_all(layer, (hk_array *[]){x, state}, 1 + i);
+        hk_array *loss = hk_sum(hk_square(found[i][0]), NULL);
+        CHECK(hk_ok(hk_gradients(&loss, 1, of, PARAMS + 1, NULL, found[i] + 1)));
+    }
+    for (int i = 0; i < PARAMS + 2; i++)
+        CHECK(apart(found[0][i], found[1][i]) <= 2e-6);
+    hk_module_release(layer);
+}
+
 /* Of a forward and a backward pass. */
 static uint64_t calls_of(hk_recurrent_kind kind, int64_t steps)
 {
@@ -180,6 +202,14 @@ int main(void)
     for (int kind = HK_RECURRENT_TANH; kind <= HK_RECURRENT_LSTM; kind++) {
         test_call_count((hk_recurrent_kind)kind);
         test_shares((hk_recurrent_kind)kind);
+        for (int way = 0; way < 2; way++) {
+            test_without_state(&(shape){.kind = (hk_recurrent_kind)kind,
+                                        .is_reversed = way,
+                                        .n = 33,
+                                        .steps = 5,
+                                        .inputs = 16,
+                                        .units = way ? 32 : 300});
+        }
         test_capture((hk_recurrent_kind)kind);
     }
     test_what_does_not_fit();

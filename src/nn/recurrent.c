@@ -123,7 +123,7 @@ static carried step(const recurrent *layer, const weights *w, hk_array *x, carri
 
 /* What the steps go on, and from. */
 typedef struct sequence {
-    hk_array *x, *state;
+    hk_array *x, *state; /* state NULL: zeros */
     hk_array *is_within; /* (n, t): the step is one of the sample's; NULL: all are */
 } sequence;
 
@@ -157,7 +157,7 @@ static bool fits(const sequence *all, const weights *w)
     const hk_array *x = all->x;
     const hk_array *const others[] = {all->state, w->of_x, w->bias_of_x, w->of_h, w->bias_of_h};
     bool same = has_kernel(x) && x->shape.dims[2] > 0;
-    for (size_t i = 0; same && i < sizeof others / sizeof *others; i++)
+    for (size_t i = all->state ? 0 : 1; same && i < sizeof others / sizeof *others; i++)
         same = !others[i]->failed && others[i]->dtype == x->dtype;
     return same && w->of_x->shape.dims[1] == x->shape.dims[2];
 }
@@ -193,7 +193,15 @@ static hk_array *run_at_once(const recurrent *layer, const weights *w, hk_array 
                                 before.h, before.c};
     hk_array *results[2];
     hki_op_call_all(&hki_op_recurrence, inputs, 7, &options, (hk_device){NULL}, results, 2);
-    return layer->whole_state && before.c ? (hk_concat)(results, 2, -1) : results[0];
+    const bool has_c = layer->kind == HK_RECURRENT_LSTM;
+    return layer->whole_state && has_c ? (hk_concat)(results, 2, -1) : results[0];
+}
+
+static carried parts_of_state(const recurrent *layer, hk_array *state)
+{
+    if (!state || layer->kind != HK_RECURRENT_LSTM)
+        return (carried){.h = state};
+    return (carried){.h = part(layer, state, 0), .c = part(layer, state, 1)};
 }
 
 /* All steps one after another; NULL without host memory. */
@@ -201,12 +209,13 @@ static hk_array *run(hk_module *self, const sequence *all)
 {
     const recurrent *layer = self->options;
     const int count = (int)hk_dim(all->x, 1);
-    const bool has_c = layer->kind == HK_RECURRENT_LSTM;
-    carried now = {.h = has_c ? part(layer, all->state, 0) : all->state,
-                   .c = has_c ? part(layer, all->state, 1) : NULL};
     const weights w = weights_of(self, all->x);
     if (goes_at_once(all, &w))
-        return run_at_once(layer, &w, all->x, now);
+        return run_at_once(layer, &w, all->x, parts_of_state(layer, all->state));
+    carried now = parts_of_state(
+        layer, all->state ? all->state
+                          : (hk_zeros)(hk_shape(hk_dim(all->x, 0), state_size(layer)),
+                                       all->x->dtype, hk_array_device(all->x)));
     hk_array *from_x = (hk_linear)(all->x, w.of_x, w.bias_of_x);
     hk_array **results = malloc((size_t)count * sizeof *results);
     if (!results)
@@ -272,9 +281,6 @@ static hk_array *recurrent_forward(hk_module *self, hk_array *const *inputs, int
     if (refused)
         return refused;
     sequence all = {.x = x, .state = count > 1 ? inputs[1] : NULL};
-    if (!all.state)
-        all.state = (hk_zeros)(hk_shape(x->shape.dims[0], state_size(self->options)), x->dtype,
-                               hk_array_device(x));
     if (count > 2 && inputs[2])
         all.is_within = (hk_length_mask)(inputs[2], x->shape.dims[1]);
     hk_array *y = run(self, &all);

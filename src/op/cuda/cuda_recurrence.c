@@ -64,18 +64,18 @@ void hki_cuda_call_recurrence(const hki_kernel_call *call, hki_cuda_stream *stre
     if (!x)
         return;
     const bool has_c = of.kind == HKI_RECURRENCE_LSTM;
-    void *h = call->out[H].data, *c = elements_of(&call->out[C]);
+    void *h = call->out[H].data, *c = elements_of(&call->out[C]), *h0 = elements_of(&call->in[H0]);
     for (int64_t i = 0; i < of.steps; i++) {
         const hki_cuda_recurrence_step step = {
             .from_h = {.rows = of.rows,
                        .units = of.units,
                        .depth = of.units,
-                       .left = rows_before(&of, h, call->in[H0].data, i),
+                       .left = rows_before(&of, h, h0, i),
                        .weight = call->in[WEIGHT].data},
             .bias = call->in[BIAS].data,
             .x = rows_at(&of, x, of.parts.sums, i),
-            .state = has_c ? rows_before(&of, c, call->in[C0].data, i)
-                           : rows_before(&of, h, call->in[H0].data, i),
+            .state = has_c ? rows_before(&of, c, elements_of(&call->in[C0]), i)
+                           : rows_before(&of, h, h0, i),
             .h = rows_at(&of, h, 1, i),
             .c = rows_at(&of, c, 1, i),
             .kept = rows_at(&of, elements_of(&call->out[KEPT]), of.parts.kept, i),
@@ -84,12 +84,12 @@ void hki_cuda_call_recurrence(const hki_kernel_call *call, hki_cuda_stream *stre
     }
 }
 
-/* The weights as the gradients read them: (units, sums units), in the workspace. */
-static void *transposed(hki_cuda_stream *stream, const hki_tensor *weight)
+/* In the workspace: the weights as the gradients read them, (units, sums units), and two states behind them. NULL: no memory. */
+static void *transposed(hki_cuda_stream *stream, const layer *of, const hki_tensor *weight)
 {
     hki_cuda_tensor from = hki_cuda_tensor_of(weight), to = from;
-    to.data = hki_cuda_workspace(stream,
-                                 (size_t)weight->size * (size_t)hki_cuda_item_bytes(weight->dtype));
+    to.data = hki_cuda_workspace(stream, (size_t)(weight->size + 2 * of->rows * of->units) *
+                                             (size_t)of->item);
     if (!to.data)
         return NULL;
     from.is_contiguous = false;
@@ -103,9 +103,17 @@ static void *transposed(hki_cuda_stream *stream, const hki_tensor *weight)
     return to.data;
 }
 
+/* Where the gradients of the state are carried: what the call gives, or behind the weights. */
+static void *carried(const hki_kernel_call *call, const layer *of, void *weight, int output)
+{
+    void *given = elements_of(&call->out[output]);
+    const int64_t before = call->in[BACK_WEIGHT].size + (output == DH0 ? 0 : of->rows * of->units);
+    return given ? given : (char *)weight + before * of->item;
+}
+
 /* Step i of a backward pass; -1: what comes to the state before the first one. */
 static hki_cuda_recurrence_back_step step_back(const hki_kernel_call *call, const layer *of,
-                                               const void *weight, int64_t i)
+                                               void *weight, int64_t i)
 {
     const bool has_sums = of->kind == HKI_RECURRENCE_GRU;
     void *dx = call->out[DSUMS].data, *other = elements_of(&call->out[DOTHER]);
@@ -115,8 +123,8 @@ static hki_cuda_recurrence_back_step step_back(const hki_kernel_call *call, cons
                       .units = of->units,
                       .depth = of->parts.sums * of->units,
                       .weight = weight},
-        .dh0 = call->out[DH0].data,
-        .dc0 = has_sums ? NULL : other,
+        .dh0 = carried(call, of, weight, DH0),
+        .dc0 = has_sums ? NULL : carried(call, of, weight, DOTHER),
     };
     if (i + 1 < of->steps)
         step.from_sums.left = rows_at(of, has_sums ? dsums : dx, of->parts.sums, i + 1);
@@ -159,8 +167,9 @@ void hki_cuda_call_recurrence_backward(const hki_kernel_call *call, hki_cuda_str
     const layer of = layer_of(call, &call->in[BACK_WEIGHT]);
     if (of.rows * of.units == 0)
         return;
-    const void *weight = transposed(stream, &call->in[BACK_WEIGHT]);
-    for (int64_t i = of.steps - 1; weight && i >= -1; i--) {
+    void *weight = transposed(stream, &of, &call->in[BACK_WEIGHT]);
+    const int64_t last = elements_of(&call->in[BACK_FIRST]) ? -1 : 0;
+    for (int64_t i = of.steps - 1; weight && i >= last; i--) {
         const hki_cuda_recurrence_back_step step = step_back(call, &of, weight, i);
         hki_cuda_launch_recurrence_backward(stream, of.kind, of.f64, &step);
     }

@@ -23,7 +23,7 @@ typedef struct hki_cuda_step_product {
     const void *weight; /* (parts units, depth) */
 } hki_cuda_step_product;
 
-/* left: h before the step; state: of LSTM c before it, of GRU h; x: the sums of inputs. Of `c` and `kept` as the kind has them. */
+/* left: h before the step, not there: zeros; state: of LSTM c before it, of GRU h; x: the sums of inputs. Of `c` and `kept` as the kind has them. */
 typedef struct hki_cuda_recurrence_step {
     hki_cuda_step_product from_h;
     const void *bias;

@@ -37,23 +37,24 @@ static bool fits(const hki_call *call, hki_recurrence_kind kind, int64_t rows, i
     const hk_dtype dtype = x->dtype;
     const int64_t sums = hki_recurrence_parts_of[kind].sums * units, inputs = x->shape.dims[2];
     const hk_dims state = hk_shape(rows, units);
+    const bool has_c = kind == HKI_RECURRENCE_LSTM && in[H0];
     return x->shape.dims[1] > 0 && units > 0 && inputs > 0 &&
            is(in[X_WEIGHT], dtype, hk_shape(sums, inputs)) &&
            is(in[X_BIAS], dtype, hk_shape(sums)) && is(in[WEIGHT], dtype, hk_shape(sums, units)) &&
-           is(in[BIAS], dtype, hk_shape(sums)) && is(in[H0], dtype, state) &&
-           (kind == HKI_RECURRENCE_LSTM ? is(in[C0], dtype, state) : !in[C0]);
+           is(in[BIAS], dtype, hk_shape(sums)) && (!in[H0] || is(in[H0], dtype, state)) &&
+           (has_c ? is(in[C0], dtype, state) : !in[C0]);
 }
 
 /* Internal operators: what the layers give needs no text for people. */
 static bool infer(hki_call *call)
 {
     const hki_recurrence_kind kind = hki_recurrence_kind_of(call->options);
-    const hk_dims *x = &call->inputs[X]->shape, *h = &call->inputs[H0]->shape;
-    if ((unsigned)kind >= HKI_RECURRENCE_KINDS || x->ndim != 3 || h->ndim != 2 ||
-        !fits(call, kind, x->dims[0], h->dims[1]))
+    const hk_dims *x = &call->inputs[X]->shape, *weight = &call->inputs[WEIGHT]->shape;
+    if ((unsigned)kind >= HKI_RECURRENCE_KINDS || x->ndim != 3 || weight->ndim != 2 ||
+        !fits(call, kind, x->dims[0], weight->dims[1]))
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
                                "x, the weights and the state do not fit together");
-    const int64_t n = x->dims[0], steps = x->dims[1], units = h->dims[1];
+    const int64_t n = x->dims[0], steps = x->dims[1], units = weight->dims[1];
     const bool keeps =
         ((const hki_recurrence_options *)call->options)->keeps && kind != HKI_RECURRENCE_TANH;
     give(call, H, hk_shape(n, steps, units));
@@ -81,12 +82,13 @@ static bool back_infer(hki_call *call)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT, "the weights do not fit what was kept");
     const int64_t n = kept->shape.dims[0], steps = kept->shape.dims[1],
                   sums = weight->shape.dims[0], units = weight->shape.dims[1];
+    const int64_t of_first = call->inputs[BACK_FIRST] ? units : 0;
     give(call, DSUMS, hk_shape(n, steps, sums));
     if (kind == HKI_RECURRENCE_GRU)
         give(call, DOTHER, hk_shape(n, steps, sums));
     else
-        give(call, DOTHER, hk_shape(n, kind == HKI_RECURRENCE_LSTM ? units : 0));
-    give(call, DH0, hk_shape(n, units));
+        give(call, DOTHER, hk_shape(n, kind == HKI_RECURRENCE_LSTM ? of_first : 0));
+    give(call, DH0, hk_shape(n, of_first));
     give(call, DX, hk_shape(n, steps, x_weight ? x_weight->shape.dims[1] : 0));
     return true;
 }
@@ -148,7 +150,7 @@ static void forward_kernel(const hki_kernel_call *call, int64_t piece, int64_t b
         .x_weight = call->in[X_WEIGHT].data,
         .x_bias = call->in[X_BIAS].data,
         .bias = call->in[BIAS].data,
-        .h0 = call->in[H0].data,
+        .h0 = elements_of(call->in, call->input_count, H0),
         .c0 = elements_of(call->in, call->input_count, C0),
         .h = call->out[H].data,
         .c = elements_of(call->out, OUTPUTS, C),
@@ -179,7 +181,7 @@ static void back_kernel(const hki_kernel_call *call, int64_t piece, int64_t begi
         .x_weight = elements_of(call->in, call->input_count, BACK_X_WEIGHT),
         .dx_sums = call->out[DSUMS].data,
         .dsums = has_sums ? other : NULL,
-        .dh0 = call->out[DH0].data,
+        .dh0 = elements_of(call->out, BACK_OUTPUTS, DH0),
         .dc0 = has_sums ? NULL : other,
         .dx = elements_of(call->out, BACK_OUTPUTS, DX),
     };
@@ -206,13 +208,21 @@ static hk_array *as_step(hk_array *x)
     return hki_op_call1(&hki_op_expand_dims, x, &(const int64_t){1});
 }
 
+/* h or c before the first step. */
+static hk_array *first_state(const hki_grad_call *call, int output, int input)
+{
+    return call->inputs[input]
+               ? call->inputs[input]
+               : hki_op_call1(&hki_op_zeros_like, step_of(call->outputs[output], 0), NULL);
+}
+
 /* What the gradients of a step are made of: h and c of the step before, or before the first one. */
 static hk_array *before(const hki_grad_call *call, int output, int input, int64_t step,
                         bool reversed)
 {
     const int64_t last = call->input_shape[X].dims[1] - 1;
     return step ? step_of(call->outputs[output], reversed ? last - step + 1 : step - 1)
-                : call->inputs[input];
+                : first_state(call, output, input);
 }
 
 /* The gradients of one step by calls that the tape notes: of the sums of x and of h, and of what does not go by the weights. dh, dc:
@@ -329,7 +339,7 @@ static hk_array *states_before(const hki_grad_call *call)
 {
     const bool is_reversed = ((const hki_recurrence_options *)call->options)->is_reversed;
     const int64_t steps = call->input_shape[X].dims[1];
-    hk_array *first = as_step(call->inputs[H0]);
+    hk_array *first = as_step(first_state(call, H, H0));
     if (steps == 1)
         return first;
     hk_array *others = (hk_slice)(call->outputs[H], 1, is_reversed, steps - !is_reversed);
@@ -384,12 +394,24 @@ static void grad(hki_grad_call *call)
 #define FORWARD(n, t, i, f, parts, has_c)                                                          \
     .inputs = {HKI_SHAPE(n, t, i),          HKI_SHAPE((parts) * (f), i), HKI_SHAPE((parts) * (f)), \
                HKI_SHAPE((parts) * (f), f), HKI_SHAPE((parts) * (f)),    STATE(n, f, has_c)}
+/* From zeros on. */
+#define NO_STATE(n, t, i, f, parts)                                                                \
+    .inputs = {HKI_SHAPE(n, t, i),                                                                 \
+               HKI_SHAPE((parts) * (f), i),                                                        \
+               HKI_SHAPE((parts) * (f)),                                                           \
+               HKI_SHAPE((parts) * (f), f),                                                        \
+               HKI_SHAPE((parts) * (f)),                                                           \
+               HKI_SHAPE_NONE,                                                                     \
+               HKI_SHAPE_NONE}
 #define TANH(n, t, i, f) FORWARD(n, t, i, f, 1, 0)
 #define GRU(n, t, i, f)  FORWARD(n, t, i, f, 3, 0)
 #define LSTM(n, t, i, f) FORWARD(n, t, i, f, 4, 1)
 
 static const hki_sample samples[] = {
     {TANH(3, 4, 2, 5), GIVEN(HKI_RECURRENCE_TANH, true, true)},
+    {NO_STATE(3, 4, 2, 5, 1), GIVEN(HKI_RECURRENCE_TANH, false, true)},
+    {NO_STATE(11, 3, 2, 300, 3), GIVEN(HKI_RECURRENCE_GRU, true, true)},
+    {NO_STATE(3, 4, 2, 5, 4), GIVEN(HKI_RECURRENCE_LSTM, false, true)},
     {GRU(3, 4, 2, 5), GIVEN(HKI_RECURRENCE_GRU, false, true)},
     {GRU(9, 3, 6, 4), GIVEN(HKI_RECURRENCE_GRU, true, true)},
     {LSTM(3, 4, 2, 5), GIVEN(HKI_RECURRENCE_LSTM, false, true)},
@@ -411,6 +433,12 @@ static const hki_sample back_samples[] = {
     {.inputs = {BACKWARD(9, 3, 4, 3, 4), HKI_SHAPE_NONE, HKI_SHAPE_NONE, HKI_SHAPE(9, 3, 16),
                 HKI_SHAPE(12, 7)},
      GIVEN(.kind = HKI_RECURRENCE_GRU, .is_reversed = true)},
+    {.inputs = {HKI_SHAPE(9, 3, 24), HKI_SHAPE(18, 6), HKI_SHAPE(9, 3, 6), HKI_SHAPE_NONE,
+                HKI_SHAPE(9, 3, 6), HKI_SHAPE_NONE, HKI_SHAPE_NONE, HKI_SHAPE(18, 3)},
+     GIVEN(.kind = HKI_RECURRENCE_GRU)},
+    {.inputs = {HKI_SHAPE(3, 4, 320), HKI_SHAPE(256, 64), HKI_SHAPE(3, 4, 64), HKI_SHAPE_NONE,
+                HKI_SHAPE(3, 4, 64), HKI_SHAPE(3, 4, 64), HKI_SHAPE_NONE, HKI_SHAPE(256, 3)},
+     GIVEN(.kind = HKI_RECURRENCE_LSTM)},
     {.inputs = {BACKWARD(3, 4, 5, 4, 5), HKI_SHAPE(3, 4, 5), HKI_SHAPE(3, 4, 5),
                 HKI_SHAPE(3, 4, 25), HKI_SHAPE(20, 3)},
      GIVEN(.kind = HKI_RECURRENCE_LSTM)},
@@ -436,11 +464,10 @@ enum {
 const hk_op hki_op_recurrence = {
     HKI_OP_NAMED(recurrence),
     HKI_OP_SAMPLES(samples),
-    .signature = "x, x_weight, x_bias, weight, bias, h, c?",
-    .doc =
-        "All steps of a recurrent layer, from the sums of its inputs x (n, steps, sums units) and "
-        "the state before: h, and of an LSTM c, after each step. Parts that a kind does not have "
-        "are empty.",
+    .signature = "x, x_weight, x_bias, weight, bias, h?, c?",
+    .doc = "All steps of a recurrent layer, from its inputs x (n, steps, inputs) and the state "
+           "before, zeros where it is left out: h, and of an LSTM c, after each step. Parts that a "
+           "kind does not have are empty.",
     .output_count = OUTPUTS,
     .outputs = "h, c, kept",
     .infer = infer,
@@ -462,7 +489,8 @@ const hk_op hki_op_recurrence_backward = {
     HKI_OP_SAMPLES(back_samples),
     .signature = "kept, weight, past?, first?, dh?, dc?, dkept?, x_weight?",
     .doc = "Gradients of recurrence: of the sums of x; of the sums of the state of a GRU, and of c "
-           "of an LSTM; of h; and of x, where x_weight is given.",
+           "of an LSTM; of h; and of x, where x_weight is given. Those of the state before are "
+           "empty where `first` is left out.",
     .output_count = BACK_OUTPUTS,
     .outputs = "dsums, dother, dh, dx",
     .infer = back_infer,

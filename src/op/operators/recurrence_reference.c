@@ -2,6 +2,7 @@
 #include "op/operators/recurrence_reference.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static double gate(double x)
 {
@@ -41,7 +42,7 @@ static double state_before(const geometry *g, const double *all, const double *f
                            int64_t step, int64_t j)
 {
     const int64_t at = g->is_reversed ? g->steps - step : step - 1;
-    return step ? all[(row * g->steps + at) * g->f + j] : first[row * g->f + j];
+    return step ? all[(row * g->steps + at) * g->f + j] : or_zero(first, row * g->f + j);
 }
 
 /* Sum k of unit j of what the state gives. */
@@ -133,35 +134,38 @@ static void back_reference_unit(const geometry *g, const double *const *in, doub
     }
 }
 
-/* The last step first: out[DH0] and an LSTM's out[DOTHER] hold the gradients of the state that is come to. */
+/* The last step first: dh and dc are the gradients of a row's state that is come to. */
 void hki_recurrence_back_reference(const hki_call *call, const double *const *in,
                                    double *const *out)
 {
     const geometry g = geometry_of(call, &call->inputs[BACK_WEIGHT]->shape);
     const bool has_c = g.kind == HKI_RECURRENCE_LSTM, has_sums = g.kind == HKI_RECURRENCE_GRU;
-    for (int64_t i = 0; i < g.rows * g.f; i++) {
-        out[DH0][i] = 0;
-        if (has_c)
-            out[DOTHER][i] = 0;
-    }
-    for (int64_t row = 0; row < g.rows; row++)
+    double *dh = malloc((size_t)(2 * g.f + 1) * sizeof *dh), *dc = dh + g.f;
+    for (int64_t row = 0; row < g.rows; row++) {
+        for (int64_t i = 0; i < 2 * g.f; i++)
+            dh[i] = 0;
         for (int64_t step = g.steps - 1; step >= 0; step--) {
             const int64_t at = row * g.steps + (g.is_reversed ? g.steps - 1 - step : step);
             const double *ds = out[has_sums ? DOTHER : DSUMS] + at * g.sums * g.f;
-            double *dh = out[DH0] + row * g.f, rest;
+            double rest;
             for (int64_t j = 0; j < g.f; j++) {
-                double *dc = has_c ? &out[DOTHER][row * g.f + j] : NULL;
-                back_reference_unit(&g, in, out, row, step, j,
-                                    dh[j] + or_zero(in[BACK_H], at * g.f + j),
-                                    dc ? *dc + or_zero(in[BACK_H + C], at * g.f + j) : 0, &rest);
+                back_reference_unit(
+                    &g, in, out, row, step, j, dh[j] + or_zero(in[BACK_H], at * g.f + j),
+                    has_c ? dc[j] + or_zero(in[BACK_H + C], at * g.f + j) : 0, &rest);
                 dh[j] = has_sums ? rest : 0;
-                if (dc)
-                    *dc = rest;
+                dc[j] = rest;
             }
             for (int64_t i = 0; i < g.sums * g.f; i++)
                 for (int64_t j = 0; j < g.f; j++)
                     dh[j] += ds[i] * in[BACK_WEIGHT][i * g.f + j];
         }
+        for (int64_t j = 0; in[BACK_FIRST] && j < g.f; j++) {
+            out[DH0][row * g.f + j] = dh[j];
+            if (has_c)
+                out[DOTHER][row * g.f + j] = dc[j];
+        }
+    }
+    free(dh);
     const int64_t inputs = call->out_shape[DX].dims[2];
     for (int64_t at = 0; at < g.rows * g.steps; at++)
         for (int64_t j = 0; j < inputs; j++) {

@@ -9,7 +9,5 @@ const float hki_cell_none_f32[HKI_CELL_CHUNK] = {SIXTYFOUR, SIXTYFOUR, SIXTYFOUR
 
 const hki_cell_loops *hki_cell_loops_get(void)
 {
-    return hki_kernel_isa_get() != HKI_ISA_PORTABLE && hki_cell_loops_avx2.lstm_f32
-               ? &hki_cell_loops_avx2
-               : &hki_cell_loops_portable;
+    return HKI_OF_ISA(&hki_cell_loops, );
 }

@@ -45,7 +45,6 @@ extern const double hki_cell_none_f64[HKI_CELL_CHUNK];
 /* Those of the best instruction set that this processor has. */
 const hki_cell_loops *hki_cell_loops_get(void);
 
-/* Empty where the compiler does not know the instruction set. */
-extern const hki_cell_loops hki_cell_loops_portable, hki_cell_loops_avx2;
+extern const hki_cell_loops hki_cell_loops_portable, hki_cell_loops_avx2, hki_cell_loops_avx512;
 
 #endif

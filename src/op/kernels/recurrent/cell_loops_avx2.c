@@ -11,6 +11,4 @@
 #include "op/kernels/recurrent/cell_loops.inc.c"
 
 #include "op/kernels/avx2_end.inc.c"
-#else
-const hki_cell_loops hki_cell_loops_avx2; /* none: the portable ones serve */
 #endif

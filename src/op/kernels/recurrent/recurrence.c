@@ -41,10 +41,10 @@ static bool is_x_first(int64_t rows)
     return rows < FEW_ROWS;
 }
 
-/* Of the packed weights, of what layers copy, of the sums of x or a step of its gradient, and of results of a step: sums, or a GRU's second part of the state's
- * gradient. */
+/* Of the packed weights, of what layers copy, of the sums of x or a step of its gradient, of results of a step: sums, or a GRU's second
+ * part of the state's gradient; and of the gradients of the state, where nobody has a place for them. */
 typedef struct places {
-    size_t packed, packed_x, spread, x_sums, results;
+    size_t packed, packed_x, spread, x_sums, results, carried;
 } places;
 
 static size_t spread_bytes(const hki_recurrence *of, hki_layer layer, int64_t rows)
@@ -62,7 +62,8 @@ static places places_of(const hki_recurrence *of, bool is_backward, int64_t rows
     const int64_t results = rows * (is_backward ? of->units : layer.outputs);
     places bytes = {.packed = hki_layer_packed_bytes(&layer, of->f64),
                     .spread = spread_bytes(of, layer, rows),
-                    .results = hki_round_up_bytes((size_t)results * item, line)};
+                    .results = hki_round_up_bytes((size_t)results * item, line),
+                    .carried = is_backward ? (size_t)(2 * rows * of->units) * item : 0};
     if (of->inputs == 0)
         return bytes;
     const hki_layer of_x =
@@ -77,7 +78,8 @@ static places places_of(const hki_recurrence *of, bool is_backward, int64_t rows
 size_t hki_recurrence_scratch_bytes(const hki_recurrence *of, bool is_backward, int64_t rows)
 {
     const places bytes = places_of(of, is_backward, rows);
-    return bytes.packed + bytes.packed_x + bytes.spread + bytes.x_sums + bytes.results;
+    return bytes.packed + bytes.packed_x + bytes.spread + bytes.x_sums + bytes.results +
+           bytes.carried;
 }
 
 /* In which of all rows of all steps step i of a row is. */

@@ -35,16 +35,16 @@ typedef struct hki_recurrence {
 typedef struct hki_recurrence_forward {
     hki_recurrence of;
     const void *x, *x_weight, *x_bias; /* x_weight: (sums units, inputs) */
-    const void *bias, *h0, *c0;        /* bias: of the state */
+    const void *bias, *h0, *c0;        /* bias: of the state; h0, c0: NULL: zeros */
     void *h, *c, *kept; /* c: of LSTM; kept: of LSTM and GRU, NULL: nobody wants it */
 } hki_recurrence_forward;
 
-/* past and first: c and c0 of LSTM, h and h0 of GRU. What is NULL of the gradients of h, c and kept is left out. */
+/* past and first: c and c0 of LSTM, h and h0 of GRU; first NULL: zeros. What is NULL of the gradients of h, c and kept is left out. */
 typedef struct hki_recurrence_backward {
     hki_recurrence of;
     const void *kept, *past, *first, *dh, *dc, *dkept, *x_weight;
     void *dx_sums, *dsums; /* of the sums of x and of h; dsums: of GRU, else they are the same */
-    void *dh0, *dc0;       /* dc0: of LSTM */
+    void *dh0, *dc0;       /* dc0: of LSTM; NULL: nobody wants them */
     void *dx;              /* NULL, or by x_weight (sums units, inputs) */
 } hki_recurrence_backward;
 

@@ -10,12 +10,12 @@ static T *FN(place_of)(void *all, const span *at, int64_t units, int64_t parts, 
     return (T *)all + (at->at * parts + k) * units + at->first;
 }
 
-/* What was before the step. */
+/* What was before the step; before the first one zeros, where nothing is given. */
 static const T *FN(before)(const hki_recurrence *of, const void *all, const void *first,
                            const span *at)
 {
     if (at->step == 0)
-        return (const T *)first + at->row * of->units + at->first;
+        return first ? (const T *)first + at->row * of->units + at->first : FN(hki_cell_none);
     return (const T *)all + place(of, at->row, at->step - 1) * of->units + at->first;
 }
 
@@ -106,23 +106,31 @@ static void FN(run)(const hki_recurrence_forward *call, int64_t begin, int64_t e
     if (x_first)
         FN(sums_of_x)
     (call, begin * of->steps, (end - begin) * of->steps, 0, packed_x, x_sums, spread);
-    const T *h = (const T *)call->h0 + begin * of->units;
+    const T *h = call->h0 ? (const T *)call->h0 + begin * of->units : NULL;
     for (int64_t step = 0; step < of->steps; step++) {
         if (!x_first)
             FN(sums_of_x)
         (call, place(of, begin, step), end - begin, of->steps * of->inputs, packed_x, x_sums,
          spread);
-        hki_layer_run(&layer, f64, h, end - begin, scratch, call->bias, sums, spread);
+        if (h)
+            hki_layer_run(&layer, f64, h, end - begin, scratch, call->bias, sums, spread);
         for (int64_t row = begin; row < end; row++)
             for (int64_t first = 0; first < of->units; first += HKI_CELL_CHUNK) {
                 const span at = span_at(of, row, step, first);
                 const int64_t x_at = x_first ? at.at - begin * of->steps : row - begin;
                 FN(cell)
-                (call, &at, x_sums + x_at * layer.outputs, sums + (row - begin) * layer.outputs);
+                (call, &at, x_sums + x_at * layer.outputs,
+                 h ? sums + (row - begin) * layer.outputs : call->bias);
             }
         h = (const T *)call->h + place(of, begin, step) * of->units;
         layer.x_row = row_of(of, false);
     }
+}
+
+/* Of a step: whether anything before it has a gradient. */
+static bool FN(goes_back)(const hki_recurrence_backward *call, int64_t step)
+{
+    return step > 0 || call->dh0;
 }
 
 /* The gradient of x in a step. Its sums are still where the layer of the state copied them, unless a GRU's are others. */
@@ -137,7 +145,7 @@ static void FN(back_to_x)(const hki_recurrence_backward *call, int64_t begin, in
     T *of_step = (T *)(void *)(spread + bytes.spread);
     const T *sums = (const T *)call->dx_sums + place(of, begin, step) * layer.inputs;
     const int64_t copied = hki_layer_copied_row(&layer, f64);
-    if (copied && !call->dsums) {
+    if (copied && !call->dsums && FN(goes_back)(call, step)) {
         sums = (const T *)(void *)spread;
         layer.x_row = copied;
     }
@@ -156,7 +164,11 @@ static void FN(run_backward)(const hki_recurrence_backward *call, int64_t begin,
     const hki_layer layer = layer_of(of, true, row_of(of, true));
     char *packed_x = scratch + bytes.packed, *spread = packed_x + bytes.packed_x;
     T *dstate = (T *)(void *)(spread + bytes.spread + bytes.x_sums);
-    T *dh = (T *)call->dh0 + begin * units, *dc = call->dc0 ? (T *)call->dc0 + begin * units : NULL;
+    T *dh = (T *)(void *)(spread + bytes.spread + bytes.x_sums + bytes.results), *dc = NULL;
+    if (of->kind == HKI_RECURRENCE_LSTM)
+        dc = call->dc0 ? (T *)call->dc0 + begin * units : dh + rows * units;
+    if (call->dh0)
+        dh = (T *)call->dh0 + begin * units;
     hki_layer_pack(&layer, sizeof(T) == sizeof(double), of->weight, true, scratch);
     if (call->dx) {
         const hki_layer of_x = layer_of_x(of, true, 0);
@@ -173,9 +185,10 @@ static void FN(run_backward)(const hki_recurrence_backward *call, int64_t begin,
                 FN(cell_back)(call, &at, dh + i, dc ? dc + i : NULL, dstate + i);
             }
         const T *dsums = call->dsums ? call->dsums : call->dx_sums;
-        hki_layer_run(&layer, sizeof(T) == sizeof(double),
-                      dsums + place(of, begin, step) * layer.inputs, rows, scratch, NULL, dh,
-                      spread);
+        if (FN(goes_back)(call, step))
+            hki_layer_run(&layer, sizeof(T) == sizeof(double),
+                          dsums + place(of, begin, step) * layer.inputs, rows, scratch, NULL, dh,
+                          spread);
         if (of->kind == HKI_RECURRENCE_GRU)
             hki_cell_loops_get()->FN(add)(dstate, dh, rows * units);
         if (call->dx)
