@@ -290,6 +290,20 @@ static void check_part_scratch(void)
     }
 }
 
+/* Sums of a few small images' tiles: not those of all weights at once, which are four times as large. */
+static void check_sums_scratch(void)
+{
+    hki_conv2d_geometry g = geometry_make(16, 128, 4, 4, 128, 3, 3, 1, 1, 1, 1, 1, 1);
+    g.method = HKI_CONV2D_WINOGRAD;
+    const size_t weights = (size_t)(128 * 128 * 9) * sizeof(float);
+    const size_t bytes = hki_conv2d_backward_weight_scratch_bytes(&g, false);
+    if (bytes > weights * 3) {
+        printf("FAIL sums of few tiles: scratch of %zu bytes, for weights of %zu\n", bytes,
+               weights);
+        failures++;
+    }
+}
+
 static void check(const example *e, hki_conv2d_method method, bool f64)
 {
     const char *label = e->label;
@@ -520,6 +534,7 @@ int main(void)
     }
     check_columns_alone();
     check_part_scratch();
+    check_sums_scratch();
     check_rules();
     if (failures)
         printf("%d failures\n", failures);

@@ -18,7 +18,8 @@ enum {
     WINOGRAD_CHANNELS = 16,              /* fewer do not pay for the transformations */
     WINOGRAD_BYTES = 1024 * 1024,        /* of a group of tiles, transformed */
     WINOGRAD_WEIGHT_BYTES = 8192 * 1024, /* of a chunk's weights, or sums for them, transformed */
-    WINOGRAD_WEIGH_LANES = 256           /* a product of BLAS should sum over so many elements */
+    WINOGRAD_SUMS_BYTES = 512 * 1024, /* of sums no more than the call reads or writes, or this */
+    WINOGRAD_WEIGH_LANES = 256        /* a product of BLAS should sum over so many elements */
 };
 
 /* The phase of tap k and its source offset: target = phase + phases t reads source = step t +
@@ -251,6 +252,16 @@ static bool winograd_pays(hki_conv2d_plan *plan, int64_t samples)
     return fmin(narrow, wide) < plain_cost(plan, samples);
 }
 
+/* For sums of a gradient, transformed. Those of a few small images are larger than all else. */
+static int64_t sums_room(const hki_conv2d_plan *plan, int64_t samples)
+{
+    const hki_conv2d_axis *row = &plan->row, *column = &plan->column;
+    const int64_t weights = plan->source_channels * row->kernel * column->kernel;
+    const int64_t images = samples * row->target * column->target;
+    const int64_t largest = plan->target_channels * hki_max(weights, images) * plan->element_size;
+    return hki_min(hki_max(largest, WINOGRAD_SUMS_BYTES), WINOGRAD_WEIGHT_BYTES);
+}
+
 /* Tiles, bands, groups, and room for them. */
 static void winograd_init(hki_conv2d_plan *plan, int64_t samples)
 {
@@ -270,7 +281,8 @@ static void winograd_init(hki_conv2d_plan *plan, int64_t samples)
     const int64_t packed = parts * plan->source_channels * plan->element_size;
     const int64_t made = hki_conv2d_part_channel(plan, plan->part_end) -
                          hki_conv2d_part_channel(plan, plan->part_begin);
-    const int64_t chunks = hki_max(1, hki_divide_up(made * packed, WINOGRAD_WEIGHT_BYTES));
+    const int64_t room = weigh ? sums_room(plan, samples) : WINOGRAD_WEIGHT_BYTES;
+    const int64_t chunks = hki_max(1, hki_divide_up(made * packed, room));
     plan->target_chunk = hki_round_up(hki_divide_up(made, chunks), plan->tile_o);
     const int64_t channels = plan->source_channels + plan->target_chunk;
     const int64_t row_bytes = plan->source_channels * plan->positions * vector;
