@@ -152,6 +152,9 @@ foreach(mpi IN LISTS HOCKET_MPI_NAMES)
     endif()
     hocket_world_test(world.${mpi}.${stem} ${mpi} "${HOCKET_BASH}" "${case}" ${launch}
                       $<TARGET_FILE:program_world_faults> $<TARGET_FILE:hocket_cli>)
+    if(stem MATCHES "faults$") # they wait for the most part, and leave the cores to the others
+      set_tests_properties(world.${mpi}.${stem} PROPERTIES PROCESSORS 1 RESOURCE_LOCK world_faults COST 60)
+    endif()
     if(stem MATCHES "^gpu_")
       set_property(TEST world.${mpi}.${stem} APPEND PROPERTY ENVIRONMENT "HOCKET_CUDA=0" "HOCKET_EMULATED_CUDA=gpus=1"
         "HOCKET_CUDA_PLUGIN=$<TARGET_FILE:hocket_cuda_emulated>")

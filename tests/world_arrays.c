@@ -29,9 +29,8 @@ static hk_array *values(int whose, int64_t rows, int64_t columns, hk_dtype dtype
         numbers[i] = (float)((i * 7 + whose * 5) % 13);
     hk_array *x = hk_cast(hk_from_host(numbers, hk_shape(rows, columns), HK_F32, device), dtype);
     free(numbers);
-    return dtype == HK_C64 || dtype == HK_C128
-               ? hk_multiply(x, hk_complex_number(1, whose + 2))
-               : x;
+    return dtype == HK_C64 || dtype == HK_C128 ? hk_multiply(x, hk_complex_number(1, whose + 2))
+                                               : x;
 }
 
 /* The same values, laid out otherwise, but for what is broadcast: there all rows are the first one. */
@@ -235,10 +234,10 @@ static void test_refused(void)
             continue;
         CHECK(!hk_ok(hk_wait(hk_group_send(group, given, (rank + 1) % size))));
         if (i % 2) /* who receives hears of it */
-            expect_refused("a send of nothing",
-                           hk_group_receive(all, hk_shape(4), HK_F32, device,
-                                            (rank + size - 1) % size),
-                           "x is NULL");
+            expect_refused(
+                "a send of nothing",
+                hk_group_receive(all, hk_shape(4), HK_F32, device, (rank + size - 1) % size),
+                "x is NULL");
     }
     CHECK(!hk_ok(hk_wait(hk_group_receive(NULL, hk_shape(4), HK_F32, device, 0))));
     CHECK(!hk_ok(hk_wait(hk_group_receive(all, hk_shape(4), HK_F32, device, -1))));
