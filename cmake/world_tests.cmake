@@ -3,6 +3,8 @@
 #   world.<mpi>.<ranks>   tests/world.c
 #   world.<mpi>.machines   the same, as if each rank were on a machine of its own
 #   world.<mpi>.splits.<ranks>   tests/world_splits.c
+#   world.<mpi>.arrays[.<setting>]   tests/world_arrays.c
+#   world.<mpi>.beside.<who>   tests/world_ranks/beside_mpi.c: a program that calls MPI itself
 #   world.<mpi>.cuda_emulated.<case>   on emulated GPUs: tests/world.c, tests/world_channels.c
 #   world.<mpi>.<case>    tests/world_ranks/<case>: what a rank that stops, dies or leaves does to the others; one training
 
@@ -30,6 +32,14 @@ function(hocket_world_device_tests mpi)
   set(fast "flops=1e15,memory_bandwidth=1e15,launch=0,link=1e15,latency=0,staging=1e15")
   hocket_world_test(${name} ${mpi} ${launch} -n 2 $<TARGET_FILE:program_world>)
   set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "WORLD_RANKS=2" "WORLD_DEVICES=sim" "HOCKET_SIM=2:${fast}")
+  foreach(setting serial sim)
+    hocket_world_test(world.${mpi}.arrays.${setting} ${mpi} ${launch} -n 2 $<TARGET_FILE:program_world_arrays>)
+    set(environment "HOCKET_ENGINE=serial")
+    if(setting STREQUAL "sim")
+      set(environment "WORLD_DEVICE=sim:0" "HOCKET_SIM=1:${fast}")
+    endif()
+    set_property(TEST world.${mpi}.arrays.${setting} APPEND PROPERTY ENVIRONMENT "WORLD_RANKS=2" ${environment})
+  endforeach()
   # Splits of networks: the same programs.
   foreach(setting 2 3 4 serial sim)
     set(name world.${mpi}.splits.${setting})
@@ -106,6 +116,21 @@ foreach(mpi IN LISTS HOCKET_MPI_NAMES)
   set_property(TEST world.${mpi}.machines APPEND PROPERTY ENVIRONMENT "WORLD_RANKS=3")
   hocket_world_test(world.${mpi}.serial ${mpi} ${launch} -n 2 $<TARGET_FILE:program_world>)
   set_property(TEST world.${mpi}.serial APPEND PROPERTY ENVIRONMENT "WORLD_RANKS=2" "HOCKET_ENGINE=serial")
+  hocket_world_test(world.${mpi}.arrays ${mpi} ${launch} -n 3 $<TARGET_FILE:program_world_arrays>)
+  set_property(TEST world.${mpi}.arrays APPEND PROPERTY ENVIRONMENT "WORLD_RANKS=3")
+  hocket_test_executable(beside_${mpi} "${PROJECT_SOURCE_DIR}/tests/world_ranks/beside_mpi.c" tests)
+  hocket_use_internal(beside_${mpi})
+  set_target_properties(beside_${mpi} PROPERTIES OUTPUT_NAME beside_${mpi})
+  target_compile_definitions(beside_${mpi} PRIVATE ${HOCKET_MPI_DEFINES_${mpi}})
+  target_include_directories(beside_${mpi} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  target_include_directories(beside_${mpi} SYSTEM PRIVATE ${HOCKET_MPI_INCLUDES_${mpi}})
+  target_link_libraries(beside_${mpi} PRIVATE ${HOCKET_MPI_LINKS_${mpi}})
+  if(mpi STREQUAL "abi")
+    set_target_properties(beside_abi PROPERTIES BUILD_RPATH "${HOCKET_MPI_FOLDERS_abi}")
+  endif()
+  foreach(who first runtime last)
+    hocket_world_test(world.${mpi}.beside.${who} ${mpi} ${launch} -n 3 $<TARGET_FILE:beside_${mpi}> ${who})
+  endforeach()
   # Of two ranks sums have the same bytes in any order.
   hocket_world_test(world.${mpi}.library ${mpi} ${launch} -n 2 $<TARGET_FILE:program_world>)
   set_property(TEST world.${mpi}.library APPEND PROPERTY ENVIRONMENT "WORLD_RANKS=2" "HOCKET_WORLD_SUM=library")
@@ -127,6 +152,9 @@ foreach(mpi IN LISTS HOCKET_MPI_NAMES)
     endif()
     hocket_world_test(world.${mpi}.${stem} ${mpi} "${HOCKET_BASH}" "${case}" ${launch}
                       $<TARGET_FILE:program_world_faults> $<TARGET_FILE:hocket_cli>)
+    if(stem MATCHES "faults$") # they wait for the most part, and leave the cores to the others
+      set_tests_properties(world.${mpi}.${stem} PROPERTIES PROCESSORS 1 RESOURCE_LOCK world_faults COST 60)
+    endif()
     if(stem MATCHES "^gpu_")
       set_property(TEST world.${mpi}.${stem} APPEND PROPERTY ENVIRONMENT "HOCKET_CUDA=0" "HOCKET_EMULATED_CUDA=gpus=1"
         "HOCKET_CUDA_PLUGIN=$<TARGET_FILE:hocket_cuda_emulated>")

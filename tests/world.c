@@ -28,6 +28,12 @@ static bool is_serial(void)
     return engine && !strcmp(engine, "serial");
 }
 
+/* Which ranks take their turn where one of them is to differ: each, but of eight some. */
+static int next_turn(int whose)
+{
+    return whose + (size > 4 ? 3 : 1);
+}
+
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
 /* Whose sum depends on the order of the additions. */
@@ -117,7 +123,7 @@ static void test_lists(void)
 static void test_broadcast(void)
 {
     static const hk_dtype dtypes[] = {HK_F32, HK_BOOL, HK_F16, HK_I64};
-    for (int root = 0; root < size; root++)
+    for (int root = 0; root < size; root = next_turn(root))
         for (int i = 0; i < 4; i++) {
             HK_SCOPE;
             hk_array *arrays[2 * DEVICES];
@@ -303,7 +309,7 @@ static void check_record(hk_array *x, hk_code code, const char *text)
 /* An input of one rank, or two: the lowest one's record goes to all. */
 static void test_failed_inputs(void)
 {
-    for (int which = 0; which < size; which++)
+    for (int which = 0; which < size; which = next_turn(which))
         for (int64_t count = 3; count < 50000; count += 40000) {
             HK_SCOPE;
             hk_array *x = rank == which || rank == size - 1
@@ -322,7 +328,7 @@ static void test_failed_inputs(void)
 /* A call that one rank cannot make, among others under way. */
 static void test_refused(void)
 {
-    for (int which = 0; which < size; which++) {
+    for (int which = 0; which < size; which = next_turn(which)) {
         HK_SCOPE;
         hk_array *lists[3][2];
         for (int i = 0; i < 3; i++)

@@ -104,8 +104,10 @@ HK_API hk_array *hk_group_all_to_all(hk_group *group, hk_array *x);
 
 /* ---- between two ranks ----------------------------------------------------------------------------------------------- */
 
-/* Sends x to a rank of the group, which receives it with its shape and dtype. Sends and receives of two ranks pair in their order. In
- * the serial engine a send waits for its receive. The result is an int32 of no axes, 1 when x has been sent, or failed. */
+/* Sends x to a rank of the group, which receives it with its shape and dtype. Sends and receives of two ranks pair in their order. A
+ * send has ended when it has been received: two ranks that both send more than the run-ahead window has room for, and only then
+ * receive, wait for each other. In the serial engine a send waits for its receive. Neither is recorded for gradients: hk_pipeline_run
+ * sends those, too. The result is an int32 of no axes, 1 when x has been sent, or failed. */
 HK_API hk_array *hk_group_send(hk_group *group, hk_array *x, int to);
 /* device zeroed: the default one. */
 HK_API hk_array *hk_group_receive(hk_group *group, hk_dims shape, hk_dtype dtype, hk_device device,

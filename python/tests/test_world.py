@@ -156,6 +156,51 @@ def test_ranks(mpi, tmp_path):
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+BESIDE = '''
+import sys
+import numpy as np
+first = sys.argv[1] == "first"
+if not first:
+    import hocket as hk
+    hk.world.init(timeout=60)
+    import mpi4py
+    mpi4py.rc.initialize = mpi4py.rc.finalize = False
+from mpi4py import MPI
+import hocket as hk
+comm, all = MPI.COMM_WORLD, hk.world.group()
+assert (comm.rank, comm.size) == (all.rank, all.size) == (comm.rank, 2)
+for i in range(20):
+    x, theirs = hk.full((20000,), all.rank + 1.0), np.zeros(20000)
+    all.all_reduce([x])
+    if first:  # which has started MPI for several threads; Hocket asks for less
+        comm.Allreduce(np.full(20000, comm.rank + 1.0), theirs)
+        assert (np.asarray(x) == theirs).all() and comm.allgather(comm.rank) == [0, 1]
+late = hk.full((400000,), 1.0)
+all.all_reduce([late])  # under way when Python ends, and MPI with it
+'''
+
+
+def python_with_mpi4py():
+    for python in (sys.executable, PYPI / "python"):
+        found = subprocess.run([python, "-c", "import mpi4py, numpy"], capture_output=True, check=False)
+        if found.returncode == 0:
+            return str(python)
+    pytest.skip("mpi4py is not installed")
+
+
+@pytest.mark.parametrize("who", ["first", "last"])
+def test_beside_mpi4py(who, tmp_path):
+    python, launcher = python_with_mpi4py(), shutil.which("mpirun.openmpi")
+    if not launcher or not (pathlib.Path(hk._core.__file__).parent / "libhocket_mpi_openmpi.so").exists():
+        pytest.skip("Open MPI is not installed")
+    program = tmp_path / "program.py"
+    program.write_text(BESIDE)
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", MPI4PY_MPIABI="openmpi")
+    command = [launcher, "--oversubscribe", "-n", "2", python, str(program), who]
+    result = subprocess.run(command, env=environment, capture_output=True, stdin=subprocess.DEVNULL, text=True, timeout=100)
+    assert result.returncode == 0 and "MPI_FINALIZE" not in result.stderr, result.stdout + result.stderr
+
+
 def test_loader_slices():
     data = hk.asarray(np.arange(12, dtype=np.float32))
 

@@ -1,5 +1,20 @@
 #include "base/sum_tree.h"
 
+#ifdef HKI_SUM_IN_ORDER /* one run after the other, to measure what pairs cost: bench/sum_order */
+
+int hki_sum_pairs(int64_t runs, int64_t run)
+{
+    (void)runs;
+    return run > 0;
+}
+
+int hki_sum_live(int64_t runs)
+{
+    return runs > 1 ? 2 : 1;
+}
+
+#else
+
 int hki_sum_pairs(int64_t runs, int64_t run)
 {
     int pairs = 0;
@@ -19,6 +34,8 @@ int hki_sum_live(int64_t runs)
         live++;
     return live;
 }
+
+#endif
 
 #define ADD(T)                                                                                     \
     for (int64_t i = 0; i < count; i++)                                                            \

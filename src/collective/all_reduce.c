@@ -33,6 +33,11 @@ typedef struct reduction {
     hk_all_reduce_algorithm algorithm;
 } reduction;
 
+static hki_device *device_of(const hk_array *x)
+{
+    return x->storage->device;
+}
+
 /* ---- checks ---------------------------------------------------------------------------------------- */
 
 /* All arrays fail by one record: the earliest of their own, or the one given. */
@@ -115,7 +120,12 @@ static bool check(hk_array *const *arrays, int count)
                    "array %d is %s, but array 0 is %s; all must be the same", i, its, wanted);
             return false;
         }
-        if (x->dtype == HK_BOOL || hki_dtype_is_half(x->dtype) || hki_dtype_is_complex(x->dtype)) {
+        if (hki_dtype_is_complex(x->dtype) && device_of(x)->class->sum) {
+            refuse(arrays, count, HK_UNSUPPORTED, "%s arrays have no sum on %s; only on the host",
+                   hk_dtype_name(x->dtype), device_of(x)->name);
+            return false;
+        }
+        if (x->dtype == HK_BOOL || hki_dtype_is_half(x->dtype)) {
             refuse(arrays, count, HK_UNSUPPORTED, "%s arrays have no sum; hk_cast converts",
                    hk_dtype_name(x->dtype));
             return false;
@@ -135,11 +145,6 @@ static bool check(hk_array *const *arrays, int count)
 }
 
 /* ---- parts ----------------------------------------------------------------------------------------- */
-
-static hki_device *device_of(const hk_array *x)
-{
-    return x->storage->device;
-}
 
 /* True when tasks of `device` may use all arrays where they are. */
 static bool reaches_all(const reduction *self, hki_device *device)

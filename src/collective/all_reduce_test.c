@@ -242,6 +242,33 @@ static void test_refused(void)
     CHECK(hk_ok(hk_wait_all()));
 }
 
+/* Real and imaginary parts, each as an array of floats would be. */
+static void test_complex(void)
+{
+    for (int64_t size = 1; size < 300000; size = 7 * size + 1)
+        for (int algorithm = 0; algorithm < 3; algorithm++)
+            for (int wide = 0; wide < 2; wide++) {
+                HK_SCOPE;
+                const hk_dtype dtype = wide ? HK_F64 : HK_F32;
+                hk_array *parts[2][4], *arrays[4];
+                make(parts[0], 4, 2 * size);
+                for (int k = 0; k < 4; k++) {
+                    hk_array *both = hk_cast(parts[0][k], dtype);
+                    parts[0][k] = hk_contiguous(hk_slice(both, 0, 0, size));
+                    parts[1][k] = hk_contiguous(hk_slice(both, 0, size, 2 * size));
+                    arrays[k] = hk_complex_of(parts[0][k], parts[1][k]);
+                }
+                hk_all_reduce_by(arrays, 4, (hk_all_reduce_algorithm)algorithm);
+                hk_all_reduce(parts[0], 4);
+                hk_all_reduce(parts[1], 4);
+                for (int k = 0; k < 4; k++) {
+                    hk_array *imag = hk_imag(arrays[k]), *real = hk_real(arrays[k]);
+                    CHECK(hk_item(hk_all(hk_equal(real, parts[0][k]), NULL), NULL) == 1);
+                    CHECK(hk_item(hk_all(hk_equal(imag, parts[1][k]), NULL), NULL) == 1);
+                }
+            }
+}
+
 static void test_failed_input(void)
 {
     for (int algorithm = 0; algorithm < 3; algorithm++) {
@@ -413,6 +440,7 @@ static void test_all(void)
     test_dtypes();
     test_views();
     test_refused();
+    test_complex();
     test_failed_input();
     test_split();
     test_split_gradient();

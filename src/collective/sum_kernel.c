@@ -4,6 +4,7 @@
 
 #include "base/sum_tree.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Of a sum at work; there may be one for each level of the tree. */
@@ -141,10 +142,15 @@ void hki_sum_kernel(hk_dtype dtype, const void *const *in, int in_count, void *c
     case HK_BOOL:
         sum_u8(in, in_count, out, out_count, size);
         break;
-    case HK_C64: /* have no sum: all_reduce.c */
+    case HK_C64: /* pairs of parts, each added by itself */
+        sum_f32(in, in_count, out, out_count, 2 * size);
+        break;
     case HK_C128:
+        sum_f64(in, in_count, out, out_count, 2 * size);
+        break;
     case HK_F16:
     case HK_BF16:
+        assert(false); /* callers refuse them */
         break;
     }
 }

@@ -59,8 +59,9 @@ const hk_status *hki_group_check(const hk_group *group)
         return hki_status_create(HK_FORKED, &facts,
                                  "the world is of the process that forked this one");
     if (atomic_load(&group->world->has_ended))
-        return hki_status_create(HK_CANCELLED, &facts,
-                                 "the world has ended with the runtime that it started with");
+        return hki_status_create(
+            HK_CANCELLED, &facts,
+            "the world has ended, with the runtime that it started with or with MPI");
     return NULL;
 }
 

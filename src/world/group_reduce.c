@@ -6,6 +6,7 @@
 
 #include <hocket/call.h>
 #include <hocket/collective.h>
+#include <limits.h>
 #include <stdlib.h>
 
 enum {
@@ -125,6 +126,12 @@ static bool check(const hki_group_work *work, int n)
     return false;
 }
 
+/* How many arrays a list has; 0: it is none. */
+static int list_size(hk_array *const *arrays, int n, int count)
+{
+    return arrays && n > 0 && count > 0 && count <= INT_MAX / n ? n * count : 0;
+}
+
 static bool check_list(const hki_group_work *work, int n, int count)
 {
     const hk_status *useless = hki_group_check(work->group);
@@ -133,7 +140,7 @@ static bool check_list(const hki_group_work *work, int n, int count)
         hk_status_release(useless);
         return false;
     }
-    if (n >= 1 && count >= 0 && (count == 0 || work->arrays))
+    if (n >= 1 && (count == 0 || work->count > 0))
         return true;
     hki_group_refuse(
         &(hki_group_work){.group = work->group, .operation = work->operation, .peer = -1}, false,
@@ -271,8 +278,7 @@ void(hk_group_all_reduce)(hk_group *group, hk_array *const *arrays, int n, int c
 {
     HK_SCOPE;
     const call_options options = {group, HKI_WORLD_REDUCE, n, count, 0, bucket_bytes};
-    const hki_group_work work = {group, HKI_WORLD_REDUCE, arrays,
-                                 arrays && n > 0 && count > 0 ? n * count : 0, -1};
+    const hki_group_work work = {group, HKI_WORLD_REDUCE, arrays, list_size(arrays, n, count), -1};
     if (check_list(&work, n, count))
         call(&options, arrays);
 }
@@ -281,8 +287,8 @@ void(hk_group_broadcast)(hk_group *group, hk_array *const *arrays, int n, int co
 {
     HK_SCOPE;
     const call_options options = {group, HKI_WORLD_BROADCAST, n, count, root, 0};
-    const hki_group_work work = {group, HKI_WORLD_BROADCAST, arrays,
-                                 arrays && n > 0 && count > 0 ? n * count : 0, -1};
+    const hki_group_work work = {group, HKI_WORLD_BROADCAST, arrays, list_size(arrays, n, count),
+                                 -1};
     if (!check_list(&work, n, count))
         return;
     if (root < 0 || root >= group->size)

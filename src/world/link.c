@@ -40,6 +40,27 @@ static void end_alone(hki_exchange *self)
     hki_exchange_end(self);
 }
 
+static const hk_status *failure_of(const hki_exchange *self, hk_code code, const char *format, ...)
+    HK_PRINTF(3, 4);
+
+/* Nobody takes it any more. */
+static void fail_incoming(hki_link *self)
+{
+    for (hki_exchange *next, *x = atomic_exchange(&self->incoming, NULL); x; x = next) {
+        next = x->next;
+        x->begin_ticks = hki_ticks();
+        x->outcome = failure_of(x, HK_CANCELLED, "the world has ended, since the program ends MPI");
+        x->is_root = true;
+        hki_exchange_end(x);
+    }
+}
+
+void hki_link_close(hki_link *self)
+{
+    atomic_store(&self->is_closed, true);
+    fail_incoming(self);
+}
+
 void hki_link_put(hki_link *self, hki_exchange *exchange)
 {
     if (!self) {
@@ -51,6 +72,8 @@ void hki_link_put(hki_link *self, hki_exchange *exchange)
         exchange->next = newest;
     while (!atomic_compare_exchange_weak(&self->incoming, &newest, exchange));
     hki_futex_bump(&self->wake_word, 1);
+    if (atomic_load(&self->is_closed))
+        fail_incoming(self);
 }
 
 /* To the list, behind all others. */
@@ -72,8 +95,6 @@ static bool take_incoming(hki_link *self)
 
 /* ---- losing -------------------------------------------------------------------------------------------------- */
 
-static const hk_status *failure_of(const hki_exchange *self, hk_code code, const char *format, ...)
-    HK_PRINTF(3, 4);
 static const hk_status *failure_of(const hki_exchange *self, hk_code code, const char *format, ...)
 {
     const hki_status_facts facts = {.operation = self->name,
@@ -448,7 +469,8 @@ static bool start_thread(hki_link *self)
     return started;
 }
 
-const hk_status *hki_link_start(hki_world *world, const hki_launcher *launcher)
+const hk_status *hki_link_start(hki_world *world, const hki_launcher *launcher,
+                                void (*ending)(void))
 {
     const hki_status_facts facts = {.operation = "world_init"};
     char problem[512];
@@ -463,6 +485,7 @@ const hk_status *hki_link_start(hki_world *world, const hki_launcher *launcher)
         return hki_status_create(HK_OUT_OF_MEMORY, &facts, "out of host memory");
     self->world = world;
     self->mpi = mpi;
+    mpi->ending = ending;
     self->launcher = launcher;
     self->runtime = hki_runtime_default();
     if (!self->runtime || !start_thread(self)) {

@@ -8,14 +8,17 @@
 struct hki_launcher;
 
 /* Starts MPI in a thread of its own and waits until all ranks have, or for the time-out. Sets rank, size, library and link of
- * the world. NULL; or what was wrong, counted. */
-const hk_status *hki_link_start(hki_world *world, const struct hki_launcher *launcher);
+ * the world. ending: called by a thread of the program that ends MPI, which waits for it. NULL; or what was wrong, counted. */
+const hk_status *hki_link_start(hki_world *world, const struct hki_launcher *launcher,
+                                void (*ending)(void));
 /* An exchange whose inputs are there, from any thread. link NULL: there is nobody else; it ends at once. */
 void hki_link_put(hki_link *self, hki_exchange *exchange);
 /* Every exchange ends soon, and no other begins. */
 void hki_link_stop(hki_link *self);
 /* Behind it: takes leave of the others and ends MPI. Blocks until all have. */
 void hki_link_join(hki_link *self);
+/* Behind that, where the runtime goes on: what still comes fails. */
+void hki_link_close(hki_link *self);
 
 /* ---- within the link ---------------------------------------------------------------------------------------- */
 
@@ -61,6 +64,7 @@ struct hki_link {
     _Atomic(hki_exchange *) incoming;     /* a stack */
     _Atomic(int64_t) stop_ns;             /* 0: not to stop */
     _Atomic(bool) joins;                  /* all tasks have ended */
+    _Atomic(bool) is_closed;              /* and the thread has */
     _Atomic(int64_t) leave_ns; /* when all ranks had left, and MPI was told to end; 0: not yet */
     hki_runtime *runtime;      /* which ends after it */
 

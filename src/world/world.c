@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "world/link.h"
 
+#include <hocket/runtime.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,12 +132,26 @@ static void stopped(hki_runtime *ending)
     hki_runtime_release(ending);
 }
 
+/* The program ends MPI, and its runtime goes on. */
+static void mpi_ending(void)
+{
+    hki_runtime *its = runtime;
+    hk_wait_all(); /* what other ranks still need of this one */
+    if (!its || atomic_exchange(&world.has_ended, true))
+        return;
+    runtime = NULL;
+    hki_link_stop(world.link);
+    hki_link_join(world.link);
+    hki_link_close(world.link);
+    hki_runtime_release(its);
+}
+
 static const hk_status *start_link(void)
 {
     runtime = hki_runtime_default_retained();
     if (!runtime)
         return hki_status_create(HK_OUT_OF_MEMORY, &facts, "no host memory to start the runtime");
-    const hk_status *error = hki_link_start(&world, &launcher);
+    const hk_status *error = hki_link_start(&world, &launcher, mpi_ending);
     hki_runtime_end_first(); /* before MPI, which has been loaded now */
     hki_runtime_stopping = stopping;
     hki_runtime_stopped = stopped;

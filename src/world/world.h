@@ -43,7 +43,7 @@ typedef enum hki_world_route {
 typedef struct hki_world {
     bool is_started;
     pid_t pid;               /* that started it */
-    _Atomic(bool) has_ended; /* with its runtime: nothing is exchanged any more */
+    _Atomic(bool) has_ended; /* with its runtime, or with MPI: nothing is exchanged any more */
     const hk_status *status; /* ok, or why there is none; counted */
     int rank, size;
     int64_t timeout_ns, patience_ns;

@@ -26,6 +26,6 @@ says "rank 1 [(w]" # whichever the launcher kills next
 WORLD_STEP=17 run fail 20
 [ "$(grep -c "rank [012]: out of range: " <<< "$text")" = 3 ] || wrong "fail: three ranks should have the record"
 HOCKET_WORLD_TIMEOUT=300 run error 20
-text=$(find /dev/shm -newer begin -user "$(id -u)" \( -name 'vader*' -o -name 'mpich*' \))
+text=$(left_since begin)
 [ -z "$text" ] || wrong "shared memory is left"
 exit $failed

@@ -3,6 +3,7 @@
 #include "world/mpi/watcher.h"
 
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,8 @@ _Static_assert(sizeof(MPI_Request) <= sizeof(hki_mpi_request), "a request fits")
 
 static MPI_Comm ours = MPI_COMM_NULL, of_sums = MPI_COMM_NULL;
 static bool is_started_here, is_one_machine;
-static hki_watched *watched; /* NULL: nobody watches */
+static _Atomic(bool) ends_here, ends_elsewhere; /* MPI_Finalize has begun */
+static hki_watched *watched;                    /* NULL: nobody watches */
 static hki_mpi plugin;
 
 static MPI_Request get(const hki_mpi_request *request)
@@ -119,6 +121,30 @@ static void end_watcher(void)
     hki_watcher_end();
 }
 
+/* MPI_Finalize begins by deleting what MPI_COMM_SELF has (MPI 3.1, section 8.7.1). mpi4py calls it when Python ends, which is before
+ * the runtime does. */
+static int before_finalize(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)comm;
+    (void)key;
+    (void)value;
+    (void)extra;
+    if (!atomic_load(&ends_here) && plugin.ending) {
+        atomic_store(&ends_elsewhere, true);
+        plugin.ending();
+    }
+    return MPI_SUCCESS;
+}
+
+static bool hear_of_end(void)
+{
+    int key = MPI_KEYVAL_INVALID;
+    return MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, before_finalize, &key, NULL) ==
+               MPI_SUCCESS &&
+           MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL) == MPI_SUCCESS &&
+           MPI_Comm_free_keyval(&key) == MPI_SUCCESS; /* when it is used no more */
+}
+
 static bool init(int *rank, int *size, char *problem, size_t problem_bytes)
 {
     void *most = NULL;
@@ -130,6 +156,8 @@ static bool init(int *rank, int *size, char *problem, size_t problem_bytes)
         error = MPI_Comm_dup(ours, &of_sums);
     if (error != MPI_SUCCESS)
         return refuse(problem, problem_bytes, "MPI_Comm_dup", error);
+    if (!hear_of_end())
+        return refuse(problem, problem_bytes, "MPI_Comm_set_attr", MPI_ERR_OTHER);
     MPI_Comm_set_errhandler(ours, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(of_sums, MPI_ERRORS_RETURN);
     if (is_started_here)
@@ -163,9 +191,10 @@ static void finalize(void)
     MPI_Barrier(ours);
     MPI_Comm_free(&of_sums);
     MPI_Comm_free(&ours);
-    if (!is_started_here)
+    if (!is_started_here || atomic_load(&ends_elsewhere))
         return;
     meet();
+    atomic_store(&ends_here, true);
     MPI_Finalize();
 }
 

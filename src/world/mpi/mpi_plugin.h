@@ -1,7 +1,7 @@
 /* What the library asks of MPI, behind one table, so that it is linked with none: each library of MPI has a binary interface
  * of its own. The plug-ins are shared objects, libhocket_mpi_NAME.so, one for each; all of one source, mpi_plugin.c.
  *
- * One thread calls all of it. Nothing blocks but init and finalize. */
+ * One thread calls all of it. Nothing blocks but init and finalize. It may call `ending` from another one. */
 #ifndef HOCKET_WORLD_MPI_PLUGIN_H
 #define HOCKET_WORLD_MPI_PLUGIN_H
 
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* Both sides say it: a plug-in is of the same build. */
-enum { HKI_MPI_ABI = 2 };
+enum { HKI_MPI_ABI = 3 };
 
 /* A message under way; the plug-in's own. */
 typedef union hki_mpi_request {
@@ -27,10 +27,13 @@ typedef struct hki_mpi {
     const char *name; /* "openmpi", "mpich", "abi" */
     /* The tags that messages may have: 0 to this; set by init. */
     int most_tag;
+    /* Set before init. The program ends MPI itself: called in its thread, first of all. Other threads may use MPI until it
+     * returns, and none from then on. */
+    void (*ending)(void);
     /* Starts MPI, unless the program has, and takes a communicator of its own, of all ranks: waits for them. False, with the
      * reason. */
     bool (*init)(int *rank, int *size, char *problem, size_t problem_bytes);
-    /* Ends MPI, if init has started it: waits for all ranks. No message is under way. */
+    /* Ends MPI, if init has started it and the program is not at it: waits for all ranks. No message is under way. */
     void (*finalize)(void);
     /* Ends the processes of all ranks, this one included. */
     void (*abort)(int status);
