@@ -28,7 +28,7 @@ typedef struct hk_csv_options {
 } hk_csv_options;
 
 /* The numbers of a text file, lines of as many fields each (RFC 4180): float64 (rows, columns), on the default device, of the scope.
- * Fields may be quoted, and have blanks around them; one without text is NaN. Numbers are as in C, whatever the locale; lines
+ * Fields may be quoted, and have blanks around them; one without text, or NA, is NaN. Numbers are as in C, whatever the locale; lines
  * without text are left out. Blocks while it reads. options may be NULL. Failures: HK_NOT_FOUND, HK_IO, HK_BAD_DATA, which names
  * line and column, HK_INVALID_ARGUMENT, HK_OUT_OF_MEMORY. */
 HK_API hk_array *hk_csv_load(const char *path, const hk_csv_options *options);

@@ -97,7 +97,8 @@ static hk_code decode_png(hki_pixels *to, const char *name, const uint8_t *bytes
     if (!png_image_begin_read_from_memory(&image, bytes, size))
         return damaged(name, "PNG", image.message, message);
     const bool has_colour = channels == 3 || image.format & PNG_FORMAT_FLAG_COLOR;
-    image.format = (image.format & PNG_FORMAT_FLAG_ALPHA) | (has_colour ? PNG_FORMAT_FLAG_COLOR : 0);
+    image.format =
+        (image.format & PNG_FORMAT_FLAG_ALPHA) | (has_colour ? PNG_FORMAT_FLAG_COLOR : 0);
     image.flags |= PNG_IMAGE_FLAG_16BIT_sRGB; /* as 8 bits */
     const int components = (int)PNG_IMAGE_PIXEL_CHANNELS(image.format);
     hk_code code = make_room(to, name, image.height, image.width, channels, message);
@@ -160,8 +161,8 @@ static void read_inks(hki_pixels *to, struct jpeg_decompress_struct *decoder)
         jpeg_read_scanlines(decoder, row, 1);
         for (const uint8_t *from = row[0]; from < row[0] + to->width * 4; from += 4) {
             const int black = from[3] ^ flip;
-            put_pixel(at, channels, share_of(from[0] ^ flip, black), share_of(from[1] ^ flip, black),
-                      share_of(from[2] ^ flip, black));
+            put_pixel(at, channels, share_of(from[0] ^ flip, black),
+                      share_of(from[1] ^ flip, black), share_of(from[2] ^ flip, black));
             at += channels;
         }
     }

@@ -19,7 +19,8 @@ static hki_pixels decode(const uint8_t *file, size_t bytes, int channels)
 }
 
 /* That a file of one colour gives these bytes, within `off`. */
-static void check_colour(const uint8_t *file, size_t bytes, int channels, const int *wanted, int off)
+static void check_colour(const uint8_t *file, size_t bytes, int channels, const int *wanted,
+                         int off)
 {
     hki_pixels pixels = decode(file, bytes, channels);
     for (int64_t i = 0; i < pixels.height * pixels.width * channels; i++)

@@ -61,10 +61,10 @@ static inline uint8_t *jpeg_make(size_t *bytes, const uint8_t *pixels, uint32_t 
 enum { EXIF_BYTES = 6 + 8 + 2 + 12 + 4 };
 static inline void exif_make(uint8_t to[EXIF_BYTES], int orientation, int is_big_endian)
 {
-    static const uint8_t big[EXIF_BYTES] = {'E', 'x', 'i', 'f', 0, 0, 'M', 'M', 0, 42, 0, 0,
-                                            0,   8,   0,   1,   1, 0x12, 0, 3, 0, 0, 0, 1};
-    static const uint8_t little[EXIF_BYTES] = {'E', 'x', 'i', 'f', 0, 0, 'I', 'I', 42, 0, 8, 0,
-                                               0,   0,   1,   0,   0x12, 1, 3, 0, 1, 0, 0, 0};
+    static const uint8_t big[EXIF_BYTES] = {'E', 'x', 'i', 'f', 0, 0,    'M', 'M', 0, 42, 0, 0,
+                                            0,   8,   0,   1,   1, 0x12, 0,   3,   0, 0,  0, 1};
+    static const uint8_t little[EXIF_BYTES] = {'E', 'x', 'i', 'f', 0,    0, 'I', 'I', 42, 0, 8, 0,
+                                               0,   0,   1,   0,   0x12, 1, 3,   0,   1,  0, 0, 0};
     for (int i = 0; i < EXIF_BYTES; i++)
         to[i] = is_big_endian ? big[i] : little[i];
     to[is_big_endian ? 25 : 24] = (uint8_t)orientation;

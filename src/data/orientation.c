@@ -46,10 +46,10 @@ int hki_orientation_read(const uint8_t *marker, size_t size)
 bool hki_orientation_apply(hki_pixels *image, int orientation)
 {
     const bool swaps_axes = orientation > 4;
-    const bool from_below = orientation == 3 || orientation == 4 || orientation == 6 ||
-                            orientation == 7;
-    const bool from_right = orientation == 2 || orientation == 3 || orientation == 7 ||
-                            orientation == 8;
+    const bool from_below =
+        orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+    const bool from_right =
+        orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
     const int64_t height = image->height, width = image->width, channels = image->channels;
     const int64_t rows = swaps_axes ? width : height, columns = swaps_axes ? height : width;
     if (orientation < 2)
@@ -60,8 +60,8 @@ bool hki_orientation_apply(hki_pixels *image, int orientation)
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < columns; j++) {
             const int64_t y = swaps_axes ? j : i, x = swaps_axes ? i : j;
-            const int64_t from = (from_below ? height - 1 - y : y) * width +
-                                 (from_right ? width - 1 - x : x);
+            const int64_t from =
+                (from_below ? height - 1 - y : y) * width + (from_right ? width - 1 - x : x);
             memcpy(turned + (i * columns + j) * channels, image->values + from * channels,
                    (size_t)channels);
         }

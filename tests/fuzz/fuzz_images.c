@@ -44,8 +44,8 @@ int main(int argc, char **argv)
             uint8_t exif[EXIF_BYTES];
             size_t bytes;
             exif_make(exif, orientation, orientation % 2);
-            uint8_t *jpeg = jpeg_make_with(&bytes, pixels, 6, 5, 1 + orientation % 2 * 3, exif,
-                                           sizeof exif);
+            uint8_t *jpeg =
+                jpeg_make_with(&bytes, pixels, 6, 5, 1 + orientation % 2 * 3, exif, sizeof exif);
             fuzz_seed(jpeg, bytes);
             free(jpeg);
         }
