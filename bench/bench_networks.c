@@ -22,7 +22,7 @@
  *     infer SECONDS        seconds from the call until the scores of one sample are in host memory, likewise
  *     save FILE            parameters and buffers, npz: p0 …, in the order of parameters
  *     load FILE            the same back; before any step
- *     curve FILE STEPS     losses of steps on the batches of an npz (x, y, of seq2seq also w; each with a leading axis that is
+ *     curve FILE STEPS     losses of steps on the batches of an npz (x, y, of those with pairs also w; each with a leading axis that is
  *                          gone through again and again), and last that of predicting on the first batch */
 #include "bench_util.h"
 #include "resident.h"

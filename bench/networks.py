@@ -46,9 +46,10 @@ SIZES = {
     "lstm": ({"size": 32, "batch": 64}, {"size": 16, "batch": 16, "width": 0.25}),
     "gpt": ({"size": 32, "batch": 64}, {"size": 16, "batch": 16, "width": 0.25, "depth": 2}),
     "seq2seq": ({"size": 16, "batch": 64}, {"size": 8, "batch": 16, "width": 0.25}),
+    "transformer": ({"size": 16, "batch": 64}, {"size": 8, "batch": 16, "width": 0.25}),
 }
 TOGETHER = 10  # training steps between one wait and the next, on a GPU, where nobody waits for each
-TEXTS = ("rnn", "gru", "lstm", "gpt", "seq2seq")
+TEXTS = ("rnn", "gru", "lstm", "gpt", "seq2seq", "transformer")
 WHAT = ("train", "infer")
 
 

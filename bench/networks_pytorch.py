@@ -275,10 +275,66 @@ class Seq2Seq(nn.Module):
         return self.output(torch.cat([states, attend(states, read, read)], 2))
 
 
+class CrossAttention(Attention):
+    """Of what is written to what was read."""
+
+    def forward(self, x, y):
+        n, t, features = x.shape
+        q, k, v = (layer(z).view(n, z.shape[1], self.heads, -1).transpose(1, 2)
+                   for layer, z in ((self.query, x), (self.key, y), (self.value, y)))
+        return self.output(attend(q, k, v).transpose(1, 2).reshape(n, t, features))
+
+
+class TransformerBlock(nn.Module):
+    """Of an encoder, or of a decoder, which looks at what was read, too."""
+
+    def __init__(self, features, is_decoder):
+        super().__init__()
+        self.attention, self.norm = Attention(features, 4, is_decoder), nn.LayerNorm(features)
+        self.look = CrossAttention(features, 4, False) if is_decoder else None
+        self.look_norm = nn.LayerNorm(features) if is_decoder else None
+        self.mlp = nn.Sequential(nn.Linear(features, 4 * features), relu(), nn.Linear(4 * features, features))
+        self.mlp_norm = nn.LayerNorm(features)
+
+    def forward(self, x, read=None):
+        x = self.norm(x + self.attention(x))
+        if self.look:
+            x = self.look_norm(x + self.look(x, read))
+        return self.mlp_norm(x + self.mlp(x))
+
+
+def sinusoids(count, features):
+    at = torch.arange(count, dtype=torch.float64)[:, None]
+    angles = at / 10000 ** (torch.arange(0, features, 2, dtype=torch.float64) / features)
+    return torch.stack([angles.sin(), angles.cos()], 2).flatten(1)[:, :features]
+
+
+class Transformer(nn.Module):
+    def __init__(self, o):
+        super().__init__()
+        features, depth = 4 * wide(o, 64), o["depth"] or 2
+        self.embedding = nn.Embedding(o["classes"], features)
+        self.encoder = nn.Sequential(*(TransformerBlock(features, False) for _ in range(depth)))
+        self.decoder = nn.ModuleList(TransformerBlock(features, True) for _ in range(depth))
+        self.output = nn.Linear(features, o["classes"])
+        self.register_buffer("positions", sinusoids(64, features).to(torch.get_default_dtype()))
+
+    def embed(self, tokens):
+        return self.embedding(tokens) + self.positions[:tokens.shape[1]]
+
+    def forward(self, source, written):
+        read, x = self.encoder(self.embed(source)), self.embed(written)
+        for block in self.decoder:
+            x = block(x, read)
+        return self.output(x)
+
+
 IMAGES = {"softmax": softmax, "mlp": mlp, "lenet5": lenet5, "alexnet": alexnet, "vgg11": vgg11, "nin": nin,
           "googlenet": googlenet, "resnet18": resnet18, "densenet": densenet, "vit": vit}
 TEXTS = {"rnn": lambda o: Language(o, nn.RNN), "gru": lambda o: Language(o, nn.GRU),
-         "lstm": lambda o: Language(o, nn.LSTM), "gpt": gpt, "seq2seq": Seq2Seq}
+         "lstm": lambda o: Language(o, nn.LSTM), "gpt": gpt, "seq2seq": Seq2Seq,
+         "transformer": Transformer}
+PAIRS = ("seq2seq", "transformer")
 MODELS = list(IMAGES) + list(TEXTS)
 
 # Of hocket's name and options; what is left out is alike.
@@ -316,7 +372,7 @@ class Network:
         self.optimizer = OPTIMIZERS[o["optimizer"]](self.module.parameters(), o)
         n, size = o["batch"], o["size"]
         if self.is_language:
-            self.inputs = [torch.randint(o["classes"], (n, size)) for _ in range(1 + (self.name == "seq2seq"))]
+            self.inputs = [torch.randint(o["classes"], (n, size)) for _ in range(1 + (self.name in PAIRS))]
             self.labels = torch.randint(o["classes"], (n * size,))
         else:
             self.inputs = [torch.rand(n, o["channels"], size, size, dtype=getattr(torch, o["dtype"]))]
@@ -423,7 +479,7 @@ class Network:
     def curve(self, path, steps):
         self.make()
         with np.load(path) as arrays:
-            names = ["x", "w"] if self.name == "seq2seq" else ["x"]
+            names = ["x", "w"] if self.name in PAIRS else ["x"]
             dtype = torch.int64 if self.is_language else getattr(torch, self.options["dtype"])
             xs = [torch.from_numpy(arrays[name]).to(dtype) for name in names]
             ys = torch.from_numpy(arrays["y"]).to(torch.int64)

@@ -87,7 +87,7 @@ static entry count_book(void)
 static bool print_row(const entry *self)
 {
     if (self->parameters >= 0)
-        printf("%-10s %-12s %12" PRId64 " %9.2f  %s\n", self->name, self->input, self->parameters,
+        printf("%-11s %-12s %12" PRId64 " %9.2f  %s\n", self->name, self->input, self->parameters,
                self->flops * 1e-6, self->title);
     return self->parameters >= 0;
 }
@@ -100,7 +100,7 @@ static int run(int count, char **arguments)
     } options;
     if (!options_parse(&models_command, count, arguments, &options, NULL, 0, NULL, &status))
         return status;
-    printf("%-10s %-12s %12s %9s\n", "model", "input", "parameters", "MFLOP");
+    printf("%-11s %-12s %12s %9s\n", "model", "input", "parameters", "MFLOP");
     entry row = count_book();
     bool is_good = print_row(&row);
     for (int i = 0; i < MODEL_COUNT && is_good; i++) {

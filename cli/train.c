@@ -568,7 +568,7 @@ const command train_command = {
         "\n"
         "Image models learn MNIST or Fashion-MNIST; lenet is the book's, for several devices.\n"
         "Language models learn to say the next letter of a text: e to the power of the loss is\n"
-        "their perplexity. seq2seq reads numbers in words, and writes their digits.\n"
+        "their perplexity. seq2seq and transformer read numbers in words, and write their digits.\n"
         "\n"
         "Under mpirun or srun each process trains on its share: the losses are those of one\n"
         "process with all devices, the first one prints and saves. See docs/MACHINES.md.\n"

@@ -21,6 +21,8 @@ const model_kind models[MODEL_COUNT] = {
     {"gpt", "small transformer (Radford et al. 2019)", model_gpt, 32, 1, true, 0.5, false},
     {"seq2seq", "encoder, decoder, attention (Luong et al. 2015)", model_seq2seq, 10, 1, true, 2,
      true},
+    {"transformer", "encoder, decoder, attention alone (Vaswani et al. 2017)", model_transformer,
+     10, 1, true, 0.3, true},
 };
 
 const model_kind *model_find(const char *name)

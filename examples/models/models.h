@@ -31,7 +31,7 @@ typedef struct model_kind {
 } model_kind;
 
 extern const model_kind models[];
-enum { MODEL_COUNT = 15 };
+enum { MODEL_COUNT = 16 };
 /* NULL where there is none of that name. */
 const model_kind *model_find(const char *name);
 
@@ -50,6 +50,7 @@ hk_module *model_gru(const model_options *options);
 hk_module *model_lstm(const model_options *options);
 hk_module *model_gpt(const model_options *options);
 hk_module *model_seq2seq(const model_options *options);
+hk_module *model_transformer(const model_options *options);
 
 /* ---- what several of them are made of ------------------------------------------------------------------ */
 

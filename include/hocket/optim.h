@@ -24,7 +24,7 @@ HK_API void hk_sgd(hk_array *const *params, int count, const hk_sgd_options *opt
  * called from any thread, each step by one at a time. A step may be captured: replays count steps and see new learning rates. */
 typedef struct hk_optimizer hk_optimizer;
 
-/* Zero means the default, which depends on the method: see hk_optimizer_create. */
+/* Zero means the default, which depends on the method: see hk_optimizer_create; the least number above 0 is as good as 0. A method refuses options that it does not have. */
 typedef struct hk_optimizer_options {
     double lr;    /* learning rate, > 0 */
     double batch; /* how many samples the loss was summed over; default 1 */
@@ -34,13 +34,14 @@ typedef struct hk_optimizer_options {
     double beta1,
         beta2;      /* adam, adamw, [0, 1): of the averages of gradients and of their squares */
     double rho;     /* rmsprop, adadelta, [0, 1): of the average of squares */
-    double epsilon; /* > 0: what divisors are kept from 0 by */
+    double epsilon; /* not sgd and momentum; > 0: what divisors are kept from 0 by */
     bool nesterov;  /* momentum: Nesterov's (Sutskever et al. 2013) */
 } hk_optimizer_options;
 
 /* An optimiser of count parameters with attached gradients: contiguous, float32 or float64, on any devices; retained. method and
  * defaults of lr, (other values) are:
  *
+ *   "sgd"       0.01                             p -= lr g: like hk_sgd, but with a learning rate that replays see anew
  *   "momentum"  0.01 (momentum 0.9)              v = momentum v + g; p -= lr v            (Polyak 1964)
  *   "adam"      0.001 (0.9, 0.999, 1e-8)         p -= lr m / (sqrt(v) + epsilon)          (Kingma, Ba 2015)
  *   "adamw"     the same                         the same, weight decay apart             (Loshchilov, Hutter 2019)
@@ -48,7 +49,7 @@ typedef struct hk_optimizer_options {
  *   "adagrad"   0.01 (1e-10)                     v += g^2; p -= lr g / (sqrt(v) + epsilon) (Duchi et al. 2011)
  *   "adadelta"  1 (rho 0.9, 1e-6)                p -= lr sqrt(u + epsilon) / sqrt(v + epsilon) g   (Zeiler 2012)
  *
- * A method without state is hk_sgd. options may be NULL. Never NULL: what is wrong with the arguments is said by hk_optimizer_status, and steps of such an
+ * options may be NULL. Never NULL: what is wrong with the arguments is said by hk_optimizer_status, and steps of such an
  * optimiser fail its parameters. Issues calls that make the state; does not wait. */
 HK_API hk_optimizer *hk_optimizer_create(const char *method, hk_array *const *params, int count,
                                          const hk_optimizer_options *options);

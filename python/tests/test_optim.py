@@ -204,3 +204,24 @@ def test_what_does_not_fit_an_optimiser_is_not_loaded_at_all():
     assert {name: x.tolist() for name, x in opt.state().items()} == before
     opt.load({name: x.tolist() for name, x in opt.state().items()} | {"coefficients.0": [.25, 0.0]})
     assert opt.lr == .25
+
+
+def test_what_is_0_is_no_default():
+    for make in (lambda p: optim.Adam([p], lr=.1, betas=(0, .5)), lambda p: optim.RMSprop([p], lr=.1, rho=0),
+                 lambda p: optim.Momentum([p], lr=.1, momentum=0), lambda p: optim.Adam([p], lr=0)):
+        p = parameter([1, 2], [10, -20])
+        opt = make(p)
+        opt.step()
+        p.grad[...] = hk.asarray(np.array([3, 4], "float32"))
+        before = values(p)
+        opt.step()
+        if isinstance(opt, optim.Momentum):
+            step = [.3, .4]
+        elif isinstance(opt, optim.RMSprop):
+            step = [.1, .1]
+        elif opt.lr == 0:
+            step = [0, 0]
+        else:
+            seen = (.5 * .5 * np.array([100, 400]) + .5 * np.array([9, 16])) / .75
+            step = .1 * np.array([3, 4]) / np.sqrt(seen)
+        np.testing.assert_allclose(before - values(p), step, rtol=1e-4)

@@ -76,8 +76,13 @@ static bool add(hk_data_set *set, hk_array *x, int index)
 }
 
 /* A failed array has its own record. */
-static bool check(hk_data_set *set, hk_array *x)
+static bool check(hk_data_set *set, hk_array *x, int index)
 {
+    if (!x) {
+        hki_data_set_fail(set, operation, HK_INVALID_ARGUMENT,
+                          "arrays[%d] is NULL; an array would be right", index);
+        return false;
+    }
     const hk_status *gone = hki_array_gone(x);
     if (!gone && !x->failed)
         return true;
@@ -103,7 +108,7 @@ hk_data_set *(hk_data_set_of_arrays)(hk_array *const *arrays, int count)
         return set;
     }
     set->class = &array_class;
-    for (int i = 0; i < count && check(set, arrays[i]) && add(set, arrays[i], i); i++)
+    for (int i = 0; i < count && check(set, arrays[i], i) && add(set, arrays[i], i); i++)
         continue;
     return set;
 }

@@ -17,6 +17,7 @@ typedef struct parser {
     uint64_t limit;       /* values */
     double *values;
     size_t count, capacity;
+    bool has_lines; /* one or more were read */
     char *message;
 } parser;
 
@@ -89,18 +90,26 @@ static hk_code take_field(parser *self, const char **field, size_t *length)
     return HK_OK;
 }
 
+/* The first line may be names. */
+static const char *no_number(const parser *self)
+{
+    return self->has_lines ? "no number"
+                           : "no number; where the first line has names, the option has_header "
+                             "leaves it out";
+}
+
 static hk_code to_number(const parser *self, const char *field, size_t length, double *value)
 {
     char text[NUMBER_BYTES], *end;
     *value = NAN;
-    if (!length)
+    if (!length || (length == 2 && !memcmp(field, "NA", 2)))
         return HK_OK;
     if (length >= sizeof text)
-        return refuse(self, "no number", field, length);
+        return refuse(self, no_number(self), field, length);
     memcpy(text, field, length);
     text[length] = '\0';
     *value = hki_read_double(text, &end);
-    return end == text + length ? HK_OK : refuse(self, "no number", field, length);
+    return end == text + length ? HK_OK : refuse(self, no_number(self), field, length);
 }
 
 static hk_code keep(parser *self, double value)
@@ -142,6 +151,7 @@ static hk_code parse_line(parser *self, bool is_header, int64_t *columns)
         self->at++;
     }
     *columns = self->column;
+    self->has_lines = true;
     skip_line_end(self);
     return HK_OK;
 }

@@ -86,7 +86,7 @@ static int count_classes(hk_data_set *set, const char *path, const hki_csv_table
         const double value = table->values[(row + 1) * table->columns - 1];
         if (!(value >= 0 && value < 0x1p31) || value != (double)(int64_t)value) {
             hki_data_set_fail(set, "data_set_of_csv", HK_BAD_DATA,
-                              "%.240s: class %" PRId64
+                              "%.240s: the class of sample %" PRId64
                               " is %g; a whole number from 0 to 2^31 - 1 would be right",
                               path, row, value);
             return 0;

@@ -92,7 +92,7 @@ static void test_array_refusals(void)
     const hk_code bad = HK_INVALID_ARGUMENT;
     check_set_fails(hk_data_set_of_arrays(NULL, 1), bad, "1 to 8 arrays would be right");
     check_set_fails(hk_data_set_of_arrays(&x, 0), bad, "count is 0");
-    check_set_fails(hk_data_set_of_arrays((hk_array *[]){x, NULL}, 2), bad, "NULL");
+    check_set_fails(hk_data_set_of_arrays((hk_array *[]){x, NULL}, 2), bad, "arrays[1] is NULL");
     check_set_fails(hk_data_set_of_arrays((hk_array *[]){x, shorter}, 2), bad,
                     "arrays[1] is float32(3,)");
     check_set_fails(hk_data_set_of_arrays((hk_array *[]){x, failed}, 2), bad, "");
@@ -138,6 +138,10 @@ static void test_csv(void)
     CHECK(hk_data_set_field_count(set) == 1 && hk_data_set_field_shape(set, 0).dims[0] == 3);
     hk_data_set_release(set);
 
+    path = write_text("na.csv", "1,NA,\"NA\"\n");
+    table = hk_csv_load(path, NULL);
+    CHECK(hk_item(hk_count_nonzero(hk_isnan(table), NULL), NULL) == 2);
+
     path = write_text("b.tsv", "1\t2\r3 \t\n");
     table = hk_csv_load(path, &(hk_csv_options){.delimiter = '\t'});
     CHECK(hk_dim(table, 0) == 2 && hk_item(hk_index(hk_index(table, 0, 1), 0, 0), NULL) == 3);
@@ -153,11 +157,13 @@ static void test_csv_refusals(void)
         {"1,2\n3\n", "line 2 has 1 fields; 2, as in the first line"},
         {"1,2\n3,4,5\n", "line 2 has 3 fields"},
         {"1,2\n\n3,x7\n", "line 3, column 2: no number: \"x7\""},
-        {"1,2 3\n", "column 2: no number: \"2 3\""},
+        {"1,2 3\n",
+         "line 1, column 2: no number; where the first line has names, the option has_header"},
         {"\"1", "a quote that is not closed"},
         {"\"1\"2,3", "text behind a quote: \"2,3\""},
         {"\"1\"\"2\"", "no number"},
-        {"1,0x1p\x01q", "no number: \"0x1p?q\""},
+        {"1,2\n1,0x1p\x01q", "no number: \"0x1p?q\""},
+        {"1,NAN1\n", "no number"},
     };
     HK_SCOPE;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -175,7 +181,8 @@ static void test_csv_refusals(void)
     fixture_check_message(hk_wait(hk_csv_load(NULL, NULL)), HK_INVALID_ARGUMENT, "path");
     fixture_check_message(hk_wait(hk_csv_load("/nowhere/x", NULL)), HK_NOT_FOUND, "/nowhere/x");
     fixture_check_message(hk_wait(hk_csv_load("/dev/null", NULL)), HK_IO, "/dev/null");
-    check_set_fails(hk_data_set_of_csv(path, -1, NULL), HK_BAD_DATA, "class 1 is 4.5");
+    check_set_fails(hk_data_set_of_csv(path, -1, NULL), HK_BAD_DATA,
+                    "the class of sample 1 is 4.5");
     check_set_fails(hk_data_set_of_csv(path, 2, NULL), HK_INVALID_ARGUMENT, "targets is 2");
     check_set_fails(hk_data_set_of_csv(path, -2, NULL), HK_INVALID_ARGUMENT, "targets is -2");
     hk_wait_all();

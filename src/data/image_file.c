@@ -1,4 +1,5 @@
 #include "data/image_file.h"
+#include "data/orientation.h"
 
 #include <inttypes.h>
 #include <setjmp.h>
@@ -45,20 +46,74 @@ static hk_code damaged(const char *name, const char *kind, const char *why, char
                          "is a damaged %s file: %s", kind, why);
 }
 
+/* Luma, as of JPEG files (ITU-R BT.601), so that the grey of an image does not depend on how it was stored. */
+static uint8_t luma(int red, int green, int blue)
+{
+    return (uint8_t)((19595 * red + 38470 * green + 7471 * blue + (1 << 15)) >> 16);
+}
+
+/* a b / 255, to the nearest. */
+static uint8_t share_of(int a, int b)
+{
+    return (uint8_t)((a * b + 127) / 255);
+}
+
+static void put_pixel(uint8_t *to, int channels, uint8_t red, uint8_t green, uint8_t blue)
+{
+    to[0] = channels == 3 ? red : luma(red, green, blue);
+    if (channels == 3) {
+        to[1] = green;
+        to[2] = blue;
+    }
+}
+
 /* ---- PNG ------------------------------------------------------------------------------------------------- */
 
+/* Pixels of 2 components (grey, alpha), 3 (red, green, blue) or 4 (and alpha), to those wanted: on black. */
+static void fold(hki_pixels *to, const uint8_t *from, int components)
+{
+    const int channels = (int)to->channels, colours = components < 3 ? 1 : 3;
+    for (int64_t i = 0; i < to->height * to->width; i++, from += components) {
+        const int alpha = components > colours ? from[colours] : 255;
+        const uint8_t red = share_of(from[0], alpha);
+        put_pixel(to->values + i * channels, channels, red,
+                  colours > 1 ? share_of(from[1], alpha) : red,
+                  colours > 1 ? share_of(from[2], alpha) : red);
+    }
+}
+
+static hk_code finish_png(png_image *image, const char *name, void *pixels, char *message)
+{
+    if (png_image_finish_read(image, NULL, pixels, 0, NULL) && !image->warning_or_error)
+        return HK_OK;
+    return damaged(name, "PNG", image->message, message);
+}
+
+/* The library's own ways to grey, and to black behind what is transparent, go by light, not by values: other programs' do not. */
 static hk_code decode_png(hki_pixels *to, const char *name, const uint8_t *bytes, size_t size,
                           int channels, char *message)
 {
     png_image image = {.version = PNG_IMAGE_VERSION};
-    const png_color black = {0, 0, 0};
     if (!png_image_begin_read_from_memory(&image, bytes, size))
         return damaged(name, "PNG", image.message, message);
+    const bool has_colour = channels == 3 || image.format & PNG_FORMAT_FLAG_COLOR;
+    image.format =
+        (image.format & PNG_FORMAT_FLAG_ALPHA) | (has_colour ? PNG_FORMAT_FLAG_COLOR : 0);
+    image.flags |= PNG_IMAGE_FLAG_16BIT_sRGB; /* as 8 bits */
+    const int components = (int)PNG_IMAGE_PIXEL_CHANNELS(image.format);
     hk_code code = make_room(to, name, image.height, image.width, channels, message);
-    image.format = channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
-    if (code == HK_OK &&
-        (!png_image_finish_read(&image, &black, to->values, 0, NULL) || image.warning_or_error))
-        code = damaged(name, "PNG", image.message, message);
+    if (code == HK_OK && components == channels) {
+        code = finish_png(&image, name, to->values, message);
+    } else if (code == HK_OK) {
+        const size_t room = (size_t)image.height * image.width * (size_t)components;
+        uint8_t *pixels = malloc(room);
+        code = pixels ? finish_png(&image, name, pixels, message)
+                      : hki_data_fail(HK_OUT_OF_MEMORY, message, HKI_DATA_MESSAGE_BYTES, name,
+                                      "no host memory for %zu bytes of pixels", room);
+        if (code == HK_OK)
+            fold(to, pixels, components);
+        free(pixels);
+    }
     png_image_free(&image);
     return code;
 }
@@ -90,6 +145,48 @@ static void say_nothing(j_common_ptr decoder)
     (void)decoder;
 }
 
+static bool has_inks(const struct jpeg_decompress_struct *decoder)
+{
+    return decoder->jpeg_color_space == JCS_CMYK || decoder->jpeg_color_space == JCS_YCCK;
+}
+
+/* Four inks. What Adobe's programs write is the light that they leave. */
+static void read_inks(hki_pixels *to, struct jpeg_decompress_struct *decoder)
+{
+    const int channels = (int)to->channels, flip = decoder->saw_Adobe_marker ? 0 : 255;
+    JSAMPARRAY row = decoder->mem->alloc_sarray((j_common_ptr)decoder, JPOOL_IMAGE,
+                                                decoder->output_width * 4, 1);
+    uint8_t *at = to->values;
+    while (decoder->output_scanline < decoder->output_height) {
+        jpeg_read_scanlines(decoder, row, 1);
+        for (const uint8_t *from = row[0]; from < row[0] + to->width * 4; from += 4) {
+            const int black = from[3] ^ flip;
+            put_pixel(at, channels, share_of(from[0] ^ flip, black),
+                      share_of(from[1] ^ flip, black), share_of(from[2] ^ flip, black));
+            at += channels;
+        }
+    }
+}
+
+static void read_rows(hki_pixels *to, struct jpeg_decompress_struct *decoder)
+{
+    while (decoder->output_scanline < decoder->output_height) {
+        JSAMPROW row = to->values + decoder->output_scanline * (size_t)(to->width * to->channels);
+        jpeg_read_scanlines(decoder, &row, 1);
+    }
+}
+
+/* 1 where the file says none. */
+static int orientation_of(const struct jpeg_decompress_struct *decoder)
+{
+    for (jpeg_saved_marker_ptr at = decoder->marker_list; at; at = at->next) {
+        const int orientation = hki_orientation_read(at->data, at->data_length);
+        if (orientation)
+            return orientation;
+    }
+    return 1;
+}
+
 /* Between setjmp and its end no local variable changes. */
 static hk_code decode_jpeg(hki_pixels *to, const char *name, const uint8_t *bytes, size_t size,
                            int channels, char *message)
@@ -106,22 +203,28 @@ static hk_code decode_jpeg(hki_pixels *to, const char *name, const uint8_t *byte
     }
     jpeg_create_decompress(&decoder);
     jpeg_mem_src(&decoder, bytes, size);
+    jpeg_save_markers(&decoder, JPEG_APP0 + 1, 0xffff);
     jpeg_read_header(&decoder, TRUE);
+    const int orientation = orientation_of(&decoder);
     /* Before the library takes memory for all of the image. */
     const hk_code code =
         make_room(to, name, decoder.image_height, decoder.image_width, channels, message);
-    decoder.out_color_space = channels == 3 ? JCS_RGB : JCS_GRAYSCALE;
+    decoder.out_color_space = has_inks(&decoder) ? JCS_CMYK
+                              : channels == 3    ? JCS_RGB
+                                                 : JCS_GRAYSCALE;
     if (code == HK_OK)
         jpeg_start_decompress(&decoder);
-    while (code == HK_OK && decoder.output_scanline < decoder.output_height) {
-        JSAMPROW row =
-            to->values + (size_t)decoder.output_scanline * decoder.output_width * (size_t)channels;
-        jpeg_read_scanlines(&decoder, &row, 1);
-    }
+    if (code == HK_OK && has_inks(&decoder))
+        read_inks(to, &decoder);
+    else if (code == HK_OK)
+        read_rows(to, &decoder);
     if (code == HK_OK)
         jpeg_finish_decompress(&decoder);
     jpeg_destroy_decompress(&decoder);
-    return code;
+    if (code != HK_OK || hki_orientation_apply(to, orientation))
+        return code;
+    return hki_data_fail(HK_OUT_OF_MEMORY, message, HKI_DATA_MESSAGE_BYTES, name,
+                         "no host memory to turn its pixels");
 }
 
 /* ---- both ------------------------------------------------------------------------------------------------ */

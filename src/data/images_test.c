@@ -351,13 +351,16 @@ static void test_transform_refusals(void)
         hk_transform transform;
         const char *says;
     } cases[] = {
-        {{.kind = HK_TRANSFORM_RESIZE, .height = 4}, "height and width must be 1 to 65536"},
-        {{.kind = HK_TRANSFORM_CROP, .height = 5, .width = 5}, "twice the padding"},
-        {{.kind = HK_TRANSFORM_CROP, .height = 5, .width = 5, .padding = -1}, "twice the padding"},
-        {{.kind = HK_TRANSFORM_FLIP, .probability = 1.5}, "probability must be 0 to 1"},
-        {{.kind = HK_TRANSFORM_NORMALIZE, .std = {1, 1, 0}}, "std above 0"},
-        {{.kind = HK_TRANSFORM_JITTER, .contrast = NAN}, "must be 0 to 1"},
-        {{.kind = (hk_transform_kind)99}, "there is no such kind"},
+        {{.kind = HK_TRANSFORM_RESIZE, .height = 4},
+         "height and width are 4 and 0; 1 to 65536 and 1 to 65536 would be right"},
+        {{.kind = HK_TRANSFORM_CROP, .height = 5, .width = 5},
+         "height and width are 5 and 5; 1 to 4 and 1 to 5"},
+        {{.kind = HK_TRANSFORM_CROP, .height = 5, .width = 5, .padding = -1},
+         "padding is -1; 0 to"},
+        {{.kind = HK_TRANSFORM_FLIP, .probability = 1.5}, "probability is 1.5; 0 to 1"},
+        {{.kind = HK_TRANSFORM_NORMALIZE, .std = {1, 1, 0}}, "std[2] 0;"},
+        {{.kind = HK_TRANSFORM_JITTER, .contrast = NAN}, "contrast is"},
+        {{.kind = (hk_transform_kind)99}, "kind is 99; an hk_transform_kind"},
     };
     hk_data_set *base = ramp(2, 3);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

@@ -1,7 +1,12 @@
 #include "data/transform.h"
 
+#include "base/text.h"
+
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
+
+enum { MOST_SIZE = 1 << 16 }; /* rows, columns, padding */
 
 /* ---- resizing -------------------------------------------------------------------------------------------- */
 
@@ -135,45 +140,82 @@ static void jitter(const hk_transform *self, const uint32_t words[4], float *to,
 
 /* ---- all of them ----------------------------------------------------------------------------------------- */
 
-static const char *check_normalize(const hk_transform *self, hki_image_size size)
-{
-    if (size.channels > HK_TRANSFORM_MOST_CHANNELS)
-        return "images have more than 4 channels, which normalize does not take";
-    for (int64_t c = 0; c < size.channels; c++)
-        if (!isfinite(self->mean[c]) || !(self->std[c] > 0) || !isfinite(self->std[c]))
-            return "mean must be finite and std above 0, for each channel";
-    return NULL;
-}
-
 static bool is_part(double value)
 {
     return value >= 0 && value <= 1;
 }
 
-const char *hki_transform_check(const hk_transform *self, hki_image_size size)
+static int64_t smaller(int64_t a, int64_t b)
 {
-    const int64_t most = 1 << 16;
-    const bool has_size =
-        self->height >= 1 && self->height <= most && self->width >= 1 && self->width <= most;
+    return a < b ? a : b;
+}
+
+static void check_size(const hk_transform *self, int64_t most_height, int64_t most_width,
+                       char *wrong)
+{
+    if (self->height < 1 || self->width < 1 || self->height > most_height ||
+        self->width > most_width)
+        hki_format(wrong, HKI_TRANSFORM_TEXT_BYTES,
+                   "height and width are %" PRId64 " and %" PRId64 "; 1 to %" PRId64
+                   " and 1 to %" PRId64 " would be right",
+                   self->height, self->width, most_height, most_width);
+}
+
+static void check_padding(const hk_transform *self, char *wrong)
+{
+    if (self->padding < 0 || self->padding > MOST_SIZE)
+        hki_format(wrong, HKI_TRANSFORM_TEXT_BYTES,
+                   "padding is %" PRId64 "; 0 to %d would be right", self->padding, MOST_SIZE);
+}
+
+static void check_part(const char *name, double value, char *wrong)
+{
+    if (!is_part(value))
+        hki_format(wrong, HKI_TRANSFORM_TEXT_BYTES, "%s is %g; 0 to 1 would be right", name, value);
+}
+
+static void check_normalize(const hk_transform *self, hki_image_size size, char *wrong)
+{
+    if (size.channels > HK_TRANSFORM_MOST_CHANNELS)
+        hki_format(wrong, HKI_TRANSFORM_TEXT_BYTES,
+                   "images have %" PRId64 " channels; at most %d can be normalized", size.channels,
+                   HK_TRANSFORM_MOST_CHANNELS);
+    for (int c = 0; c < size.channels && !*wrong; c++)
+        if (!isfinite(self->mean[c]) || !(self->std[c] > 0) || !isfinite(self->std[c]))
+            hki_format(wrong, HKI_TRANSFORM_TEXT_BYTES,
+                       "mean[%d] is %g and std[%d] %g; a finite mean, and a std above 0, of each "
+                       "channel would be right",
+                       c, (double)self->mean[c], c, (double)self->std[c]);
+}
+
+void hki_transform_check(const hk_transform *self, hki_image_size size,
+                         char wrong[HKI_TRANSFORM_TEXT_BYTES])
+{
+    *wrong = '\0';
     switch (self->kind) {
     case HK_TRANSFORM_RESIZE:
-        return has_size ? NULL : "height and width must be 1 to 65536";
+        check_size(self, MOST_SIZE, MOST_SIZE, wrong);
+        return;
     case HK_TRANSFORM_CROP:
-        return has_size && self->padding >= 0 && self->padding <= most &&
-                       self->height <= size.height + 2 * self->padding &&
-                       self->width <= size.width + 2 * self->padding
-                   ? NULL
-                   : "height and width must be 1 to those of the image and twice the padding";
+        check_padding(self, wrong);
+        if (!*wrong)
+            check_size(self, smaller(MOST_SIZE, size.height + 2 * self->padding),
+                       smaller(MOST_SIZE, size.width + 2 * self->padding), wrong);
+        return;
     case HK_TRANSFORM_FLIP:
-        return is_part(self->probability) ? NULL : "probability must be 0 to 1";
+        check_part("probability", self->probability, wrong);
+        return;
     case HK_TRANSFORM_NORMALIZE:
-        return check_normalize(self, size);
+        check_normalize(self, size, wrong);
+        return;
     case HK_TRANSFORM_JITTER:
-        return is_part(self->brightness) && is_part(self->contrast) && is_part(self->saturation)
-                   ? NULL
-                   : "brightness, contrast and saturation must be 0 to 1";
+        check_part("saturation", self->saturation, wrong);
+        check_part("contrast", self->contrast, wrong);
+        check_part("brightness", self->brightness, wrong);
+        return;
     }
-    return "there is no such kind";
+    hki_format(wrong, HKI_TRANSFORM_TEXT_BYTES, "kind is %d; an hk_transform_kind would be right",
+               (int)self->kind);
 }
 
 hki_image_size hki_transform_size(const hk_transform *self, hki_image_size size)

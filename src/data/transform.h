@@ -16,8 +16,10 @@ static inline int64_t hki_image_elements(hki_image_size size)
 /* Bilinear: pixels' centres are at halves, what lies outside is the nearest pixel. */
 void hki_image_resize(float *to, hki_image_size to_size, const float *from, hki_image_size size);
 
-/* NULL, or what is wrong with it for images of that size. */
-const char *hki_transform_check(const hk_transform *self, hki_image_size size);
+enum { HKI_TRANSFORM_TEXT_BYTES = 160 };
+/* wrong: what is wrong with it for images of that size, or "". */
+void hki_transform_check(const hk_transform *self, hki_image_size size,
+                         char wrong[HKI_TRANSFORM_TEXT_BYTES]);
 /* Of what it makes. */
 hki_image_size hki_transform_size(const hk_transform *self, hki_image_size size);
 /* Which follows from the words, random ones, where it draws. */

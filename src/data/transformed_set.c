@@ -124,9 +124,10 @@ static bool plan(hk_data_set *set, hki_image_size *size)
     transformed_set *self = set->own;
     for (int i = 0; i < self->count; i++) {
         const size_t bytes = (size_t)hki_image_elements(*size) * sizeof(float);
-        const char *wrong = hki_transform_check(&self->list[i], *size);
+        char wrong[HKI_TRANSFORM_TEXT_BYTES];
+        hki_transform_check(&self->list[i], *size, wrong);
         self->most_bytes = bytes > self->most_bytes ? bytes : self->most_bytes;
-        if (wrong) {
+        if (*wrong) {
             hki_data_set_fail(set, operation, HK_INVALID_ARGUMENT, "transforms[%d]: %s", i, wrong);
             return false;
         }

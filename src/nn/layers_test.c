@@ -234,6 +234,17 @@ static void test_positions(void)
     hk_module *layer = hk_sinusoidal_positions_layer();
     CHECK(same(hk_forward(layer, x), hk_add(x, hk_cast(table, HK_F32))));
     CHECK(says(hk_wait(hk_forward(layer, hk_reshape(x, hk_shape(2, 5, 7, 1)))), "x has 4 axes"));
+    hk_capture_begin(&x, 1); /* they are computed once */
+    hk_forward(layer, x);
+    hk_graph *graph = hk_capture_end(NULL);
+    CHECK(hk_graph_get_facts(graph).calls == 1);
+    hk_graph_release(graph);
+    hk_array *shorter = normal(hk_shape(1, 3, 7)), *longer = normal(hk_shape(1, 9, 7));
+    CHECK(same(hk_forward(layer, shorter),
+               hk_add(shorter, hk_slice(hk_cast(table, HK_F32), 0, 0, 3))));
+    CHECK(same(hk_forward(layer, longer),
+               hk_add(longer, hk_sinusoidal_positions(9, 7, HK_F32, (hk_device){NULL}))));
+    CHECK(hk_module_entries(layer, NULL, 0) == 0); /* and not saved */
     hk_module_release(layer);
     layer = hk_learned_positions_layer(6);
     hk_array *y = hk_forward(layer, x);

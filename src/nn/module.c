@@ -124,6 +124,7 @@ void hk_module_release(hk_module *self)
     }
     for (int i = 0; i < self->value_count; i++)
         hk_array_release(self->values[i].array);
+    hk_array_release(self->kept);
     hk_module_release(self->origin);
     hk_status_release(self->status);
     free(self->children);

@@ -39,7 +39,8 @@ struct hk_module {
     hk_init init; /* kind HK_INIT_DEFAULT: none was asked for */
     hki_named_init *named;
     int named_count;
-    hk_dims shape; /* of the last result; ndim -1: none yet */
+    hk_dims shape;  /* of the last result; ndim -1: none yet */
+    hk_array *kept; /* counted; what the layer computes once, and does not save; NULL: none */
 };
 
 /* Says what is wrong with the module, if nothing was before. */

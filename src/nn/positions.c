@@ -72,13 +72,28 @@ static hk_array *sequence(hk_module *self, hk_array *const *inputs, hk_array **r
     return NULL;
 }
 
+static bool fits(const hk_array *kept, hk_array *x)
+{
+    return kept && !kept->failed && kept->dtype == x->dtype &&
+           kept->storage->device == x->storage->device && hk_dim(kept, 0) >= hk_dim(x, 1) &&
+           hk_dim(kept, 1) == hk_dim(x, 2) && hk_ok(hk_error_now((hk_array *)kept));
+}
+
+/* Computed anew for a longer sequence only, and where the old ones failed. */
 static hk_array *sinusoidal_forward(hk_module *self, hk_array *const *inputs, int count)
 {
     hk_array *refused = NULL, *x = sequence(self, inputs, &refused);
     (void)count;
-    return x ? (hk_add)(x, (hk_sinusoidal_positions)(hk_dim(x, 1), hk_dim(x, 2), x->dtype,
-                                                     hk_array_device(x)))
-             : refused;
+    if (!x)
+        return refused;
+    if (!fits(self->kept, x)) {
+        hk_array_release(self->kept);
+        self->kept = hk_take(
+            (hk_sinusoidal_positions)(hk_dim(x, 1), hk_dim(x, 2), x->dtype, hk_array_device(x)));
+    }
+    if (self->kept->failed)
+        return (hk_add)(x, self->kept);
+    return (hk_add)(x, (hk_slice)(self->kept, 0, 0, hk_dim(x, 1)));
 }
 
 hk_module *hk_sinusoidal_positions_layer(void)

@@ -10,19 +10,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Options that not all methods have. */
+enum { MOMENTUM = 1, BETAS = 2, RHO = 4, EPSILON = 8 };
+
 typedef struct update_method {
     const char *name;
     const hk_op *op;
-    double lr, beta1, beta2, epsilon; /* defaults */
+    double lr, beta1, beta2,
+        epsilon; /* defaults; beta1 is momentum, or rho, of methods that have these */
+    int has;
 } update_method;
 
 static const update_method methods[] = {
-    {"momentum", &hki_op_momentum_update, 0.01, 0.9, 0, 0},
-    {"adam", &hki_op_adam_update, 0.001, 0.9, 0.999, 1e-8},
-    {"adamw", &hki_op_adamw_update, 0.001, 0.9, 0.999, 1e-8},
-    {"rmsprop", &hki_op_rmsprop_update, 0.01, 0.99, 0, 1e-8},
-    {"adagrad", &hki_op_adagrad_update, 0.01, 0, 0, 1e-10},
-    {"adadelta", &hki_op_adadelta_update, 1, 0.9, 0, 1e-6},
+    {"sgd", &hki_op_descent_update, 0.01, 0, 0, 0, 0},
+    {"momentum", &hki_op_momentum_update, 0.01, 0.9, 0, 0, MOMENTUM},
+    {"adam", &hki_op_adam_update, 0.001, 0.9, 0.999, 1e-8, BETAS | EPSILON},
+    {"adamw", &hki_op_adamw_update, 0.001, 0.9, 0.999, 1e-8, BETAS | EPSILON},
+    {"rmsprop", &hki_op_rmsprop_update, 0.01, 0.99, 0, 1e-8, RHO | EPSILON},
+    {"adagrad", &hki_op_adagrad_update, 0.01, 0, 0, 1e-10, EPSILON},
+    {"adadelta", &hki_op_adadelta_update, 1, 0.9, 0, 1e-6, RHO | EPSILON},
 };
 enum { METHOD_COUNT = sizeof methods / sizeof *methods };
 
@@ -58,28 +64,36 @@ static bool is_amount(double value)
 }
 
 /* NULL, or what is wrong with the options, counted. */
-static const hk_status *check_options(const hk_optimizer_options *options)
+static const hk_status *check_options(const update_method *method,
+                                      const hk_optimizer_options *options)
 {
     const struct {
         const char *name;
         double value;
         bool is_good;
         const char *wants;
+        int of; /* methods that have it; 0: all */
     } checks[] = {
-        {"lr", options->lr, is_amount(options->lr), "finite and not below 0"},
-        {"batch", options->batch, is_amount(options->batch), "finite and not below 0"},
+        {"lr", options->lr, is_amount(options->lr), "finite and not below 0", 0},
+        {"batch", options->batch, is_amount(options->batch), "finite and not below 0", 0},
         {"weight_decay", options->weight_decay, is_amount(options->weight_decay),
-         "finite and not below 0"},
-        {"momentum", options->momentum, is_rate(options->momentum), "in [0, 1)"},
-        {"beta1", options->beta1, is_rate(options->beta1), "in [0, 1)"},
-        {"beta2", options->beta2, is_rate(options->beta2), "in [0, 1)"},
-        {"rho", options->rho, is_rate(options->rho), "in [0, 1)"},
-        {"epsilon", options->epsilon, is_amount(options->epsilon), "finite and not below 0"},
+         "finite and not below 0", 0},
+        {"momentum", options->momentum, is_rate(options->momentum), "in [0, 1)", MOMENTUM},
+        {"beta1", options->beta1, is_rate(options->beta1), "in [0, 1)", BETAS},
+        {"beta2", options->beta2, is_rate(options->beta2), "in [0, 1)", BETAS},
+        {"rho", options->rho, is_rate(options->rho), "in [0, 1)", RHO},
+        {"epsilon", options->epsilon, is_amount(options->epsilon), "finite and not below 0",
+         EPSILON},
+        {"nesterov", options->nesterov, true, "", MOMENTUM},
     };
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
         if (!checks[i].is_good)
             return hki_status_create(HK_INVALID_ARGUMENT, NULL, "option %s is %g, but must be %s",
                                      checks[i].name, checks[i].value, checks[i].wants);
+        else if (checks[i].value != 0 && checks[i].of && !(checks[i].of & method->has))
+            return hki_status_create(HK_INVALID_ARGUMENT, NULL,
+                                     "option %s is %g, but %s has none; 0 would be right",
+                                     checks[i].name, checks[i].value, method->name);
     return NULL;
 }
 
@@ -91,7 +105,7 @@ static double or_default(double value, double otherwise)
 static void take_options(hk_optimizer *self, const hk_optimizer_options *given)
 {
     const update_method *method = self->method;
-    const double first = given->momentum + given->beta1 + given->rho; /* of each method its own */
+    const double first = given->momentum + given->beta1 + given->rho; /* one alone is not 0 */
     self->lr = or_default(given->lr, method->lr);
     self->options = (hki_update_options){
         .batch = given->batch,
@@ -136,10 +150,10 @@ static const hk_status *check(const char *name, hk_array *const *params, int cou
             *method = &methods[i];
     if (!*method)
         return hki_status_create(HK_INVALID_ARGUMENT, NULL,
-                                 "method is \"%s\", but must be one of momentum, adam, adamw, "
+                                 "method is \"%s\", but must be one of sgd, momentum, adam, adamw, "
                                  "rmsprop, adagrad, adadelta",
                                  name);
-    const hk_status *error = check_options(options);
+    const hk_status *error = check_options(*method, options);
     for (int i = 0; i < count && !error; i++)
         error = check_param(params[i], i);
     return error;

@@ -8,8 +8,8 @@
 
 enum { SIZE = 37, STEPS = 6 };
 
-static const char *const methods[] = {"momentum", "adam",    "adamw",
-                                      "rmsprop",  "adagrad", "adadelta"};
+static const char *const methods[] = {"sgd",     "momentum", "adam",    "adamw",
+                                      "rmsprop", "adagrad",  "adadelta"};
 enum { METHOD_COUNT = sizeof methods / sizeof *methods };
 
 static void clear_failures(void)
@@ -59,7 +59,9 @@ static double expected(const char *method, const hk_optimizer_options *o, int i)
             x *= 1 - lr * o->weight_decay;
         else
             g += o->weight_decay * x;
-        if (strcmp(method, "momentum") == 0) {
+        if (strcmp(method, "sgd") == 0) {
+            x -= lr * g;
+        } else if (strcmp(method, "momentum") == 0) {
             m = o->momentum * m + g;
             x -= lr * (o->nesterov ? g + o->momentum * m : m);
         } else if (strncmp(method, "adam", 4) == 0) {
@@ -85,14 +87,19 @@ static double expected(const char *method, const hk_optimizer_options *o, int i)
 
 static hk_optimizer_options options_of(const char *method)
 {
-    hk_optimizer_options o = {.lr = 0.05, .batch = 4, .weight_decay = 0.01, .epsilon = 1e-4};
+    hk_optimizer_options o = {.lr = 0.05, .batch = 4, .weight_decay = 0.01};
+    if (strcmp(method, "sgd") == 0)
+        return o;
     if (strcmp(method, "momentum") == 0) {
         o.momentum = 0.8;
         o.nesterov = true;
-    } else if (strncmp(method, "adam", 4) == 0) {
+        return o;
+    }
+    o.epsilon = 1e-4;
+    if (strncmp(method, "adam", 4) == 0) {
         o.beta1 = 0.85;
         o.beta2 = 0.97;
-    } else {
+    } else if (strcmp(method, "adagrad") != 0) {
         o.rho = 0.95;
     }
     return o;
@@ -302,6 +309,15 @@ static void test_refused(hk_device device)
     check_refused("adam", &plain, 1, &(hk_optimizer_options){.lr = -1}, "option lr is -1");
     check_refused("adam", &plain, 1, &(hk_optimizer_options){.beta2 = 1}, "option beta2 is 1");
     check_refused("adam", &plain, 1, &(hk_optimizer_options){.epsilon = NAN}, "epsilon");
+    /* What another method's option would silently be taken for. */
+    check_refused("adam", &plain, 1, &(hk_optimizer_options){.momentum = 0.9},
+                  "option momentum is 0.9, but adam has none; 0 would be right");
+    check_refused("rmsprop", &plain, 1, &(hk_optimizer_options){.momentum = 0.9},
+                  "rmsprop has none");
+    check_refused("momentum", &plain, 1, &(hk_optimizer_options){.beta1 = 0.9}, "option beta1");
+    check_refused("adagrad", &plain, 1, &(hk_optimizer_options){.rho = 0.9}, "option rho");
+    check_refused("sgd", &plain, 1, &(hk_optimizer_options){.epsilon = 1e-8}, "option epsilon");
+    check_refused("sgd", &plain, 1, &(hk_optimizer_options){.nesterov = true}, "option nesterov");
     clear_failures();
 
     hk_array *fresh = hk_ones(hk_shape(3), HK_F32, device);

@@ -60,7 +60,7 @@ static void gather_bucket(const hki_sharded *of, const hk_optimizer *optimizer, 
         const hki_piece part = part_of(self, d, bucket, r, index);
         most = part.end - part.begin > most ? part.end - part.begin : most;
     }
-    if (most == 0)
+    if (most == 0 || slots == 0)
         return;
     hk_array *parts = own_slots(of, optimizer, d, bucket, index, most);
     if (self->ranks > 1)

@@ -102,9 +102,9 @@ static void check_same(const char *method, const hk_device *devices, int n)
 
 static void test_same_bytes(void)
 {
-    static const char *const methods[] = {"momentum", "adam", "adamw", "adadelta"};
+    static const char *const methods[] = {"sgd", "momentum", "adam", "adamw", "adadelta"};
     for (int n = 1; n <= MOST; n++)
-        for (int m = 0; m < 4; m++) {
+        for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
             check_same(methods[m], mixed, n);
             check_same(methods[m], sims, n);
         }
@@ -338,7 +338,7 @@ static void test_refusals(void)
     CHECK(refuses(x, 2, 0, "adam", "count 0"));
     CHECK(refuses(x, 65, 1, "adam", "n is 65"));
     CHECK(refuses(NULL, 2, 1, "adam", "params"));
-    CHECK(refuses(x, 2, 1, "sgd", "method is \"sgd\""));
+    CHECK(refuses(x, 2, 1, "sgdd", "method is \"sgdd\""));
     CHECK(refuses(x, 2, 1, NULL, "method is NULL"));
     CHECK(refuses((hk_array *[]){x[0], NULL}, 2, 1, "adam", "NULL"));
     CHECK(refuses(wide, 2, 1, "adam", "one shape on all devices"));
@@ -358,7 +358,7 @@ static void test_refusals(void)
     hk_graph_release(graph);
     remove("captured.safetensors");
     hk_optimizer_release(good);
-    hk_optimizer *bad = hk_optimizer_create_sharded("sgd", x, 2, 1, NULL, NULL);
+    hk_optimizer *bad = hk_optimizer_create_sharded("sgdd", x, 2, 1, NULL, NULL);
     hk_optimizer_step(bad); /* fails them */
     CHECK(fails(x[0], "method is") && fails(x[1], "method is"));
     hk_optimizer_release(bad);

@@ -445,6 +445,7 @@ int main(void)
     for (int devices = 1; devices <= DEVICES; devices++) {
         test_goes_on(devices, NULL);
         test_goes_on(devices, "momentum");
+        test_goes_on(devices, "sgd");
         test_goes_on(devices, "adam");
     }
     test_other_devices();

@@ -33,9 +33,19 @@ int main(int argc, char **argv)
     if (argc == 1) {
         fuzz_seed(file, png_make(file, sizeof file, pixels, 6, 5, PNG_FORMAT_RGBA));
         fuzz_seed(file, png_make(file, sizeof file, pixels, 6, 5, PNG_FORMAT_GRAY));
+        fuzz_seed(file, png_make_16(file, sizeof file, pixels, 6, 5));
         for (int channels = 1; channels <= 3; channels += 2) {
             size_t bytes;
             uint8_t *jpeg = jpeg_make(&bytes, pixels, 6, 5, channels);
+            fuzz_seed(jpeg, bytes);
+            free(jpeg);
+        }
+        for (int orientation = 0; orientation < 10; orientation++) {
+            uint8_t exif[EXIF_BYTES];
+            size_t bytes;
+            exif_make(exif, orientation, orientation % 2);
+            uint8_t *jpeg =
+                jpeg_make_with(&bytes, pixels, 6, 5, 1 + orientation % 2 * 3, exif, sizeof exif);
             fuzz_seed(jpeg, bytes);
             free(jpeg);
         }

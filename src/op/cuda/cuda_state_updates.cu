@@ -64,8 +64,10 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
     const int64_t count = call.size / N;
     for (int64_t i = HKI_THREAD_INDEX; i < count; i += HKI_THREAD_COUNT) {
         pack x = static_cast<const pack *>(call.x)[i];
-        pack first = static_cast<const pack *>(call.state)[i], second = {};
+        pack first = {}, second = {};
         const pack grad = static_cast<const pack *>(call.grad)[i];
+        if constexpr (Row::slots > 0)
+            first = static_cast<const pack *>(call.state)[i];
         if constexpr (Row::slots > 1)
             second = static_cast<const pack *>(call.state)[count + i];
         for (int j = 0; j < N; j++) {
@@ -76,7 +78,8 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
             second.at[j] = of.s1;
         }
         static_cast<pack *>(call.new_x)[i] = x;
-        static_cast<pack *>(call.new_state)[i] = first;
+        if constexpr (Row::slots > 0)
+            static_cast<pack *>(call.new_state)[i] = first;
         if constexpr (Row::slots > 1)
             static_cast<pack *>(call.new_state)[count + i] = second;
     }

@@ -118,13 +118,16 @@ static void reference(const hki_call *call, const double *const *in, double *con
         const T k0 = (T)given->k0, k1 = (T)given->k1, k2 = (T)given->k2, k3 = (T)given->k3,        \
                 k4 = (T)given->k4, eps = (T)given->eps, share = (T)given->share,                   \
                 rest1 = (T)(1 - given->k1), rest2 = (T)(1 - given->k2);                            \
-        T *restrict first = state, *restrict second = state + (slots - 1) * stride;                \
+        T *restrict first = state, *restrict second = slots > 1 ? state + stride : state;          \
         (void)k0, (void)k1, (void)k2, (void)k3, (void)k4, (void)eps, (void)rest1, (void)rest2;     \
         for (int64_t i = begin; i < end; i++) {                                                    \
-            T x = x_data[i], g = grad[i] * share, s0 = first[i], s1 = slots > 1 ? second[i] : 0;   \
+            T x = x_data[i], g = grad[i] * share, s0 = slots > 0 ? first[i] : 0,                   \
+              s1 = slots > 1 ? second[i] : 0;                                                      \
             body;                                                                                  \
             x_data[i] = x;                                                                         \
-            first[i] = s0;                                                                         \
+            (void)s0, (void)s1;                                                                    \
+            if (slots > 0)                                                                         \
+                first[i] = s0;                                                                     \
             if (slots > 1)                                                                         \
                 second[i] = s1;                                                                    \
         }                                                                                          \

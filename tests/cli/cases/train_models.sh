@@ -14,3 +14,4 @@ for model in rnn gru lstm "gpt --optimizer adam --lr-schedule warm-up"; do
     hocket train $model --width 0.1 --text text --length 8 --devices cpu:0,cpu:1 --batch-size 10 --epochs 1
 done
 hocket train seq2seq --width 0.1 --devices cpu:0,cpu:1 --optimizer adam --steps 30
+hocket train transformer --width 0.1 --devices cpu:0,cpu:1 --optimizer adam --steps 30
