@@ -68,6 +68,11 @@ void hki_reduce_words(hki_reduce_kind kind, hk_dtype dtype, const hki_reduce_geo
                       const void *x, int64_t kept_begin, int64_t kept_end, int64_t gone_begin,
                       int64_t gone_end, hki_reduce_word *words);
 
+/* places[k - kept_begin] becomes which of the elements of kept element k is the first of the largest, or smallest, or the first NaN.
+ * One axis goes, and has elements. */
+void hki_reduce_places(hki_reduce_kind kind, hk_dtype dtype, const hki_reduce_geometry *geometry,
+                       const void *x, int64_t kept_begin, int64_t kept_end, int64_t *places);
+
 /* The sum of 1 to HKI_REDUCE_RUNS runs of base/sum_tree.h, of float32 or float64: a run is `count` <= HKI_REDUCE_BLOCK elements
  * that lie side by side; step elements from run to run. */
 double hki_reduce_dense_sum(hk_dtype dtype, const void *x, int64_t count, int64_t step,
