@@ -474,6 +474,36 @@ static void test_composed(void)
     hk_failures_clear();
 }
 
+/* Variances along lines go over them once, and have the bytes of what they are composed of, also where squares are too large for
+ * float32. */
+static void test_variances(void)
+{
+    static const int64_t sizes[] = {25, 31, 47, 64, 1000, 4096, 9001};
+    for (int number = 0; number < 7 * 8; number++) {
+        HK_SCOPE;
+        const hk_dtype dtype = number & 1 ? HK_F64 : HK_F32;
+        const bool is_corrected = number & 2;
+        const int64_t size = sizes[number / 8];
+        hk_array *x = hk_random_normal(hk_shape(40, 2, size + 3), dtype, device);
+        x = hk_slice(hk_multiply(x, number & 4 ? 1e18 : 2.5), 2, 1, size + 1);
+        const hk_sum_options last = axes(-1);
+        const hk_mean_options kept = {.axes = hk_shape(-1), .keepdims = true};
+        const hk_mean_options of_mean = {.axes = last.axes};
+        hk_array *squares = hk_square(hk_subtract(x, hk_mean(x, &kept)));
+        hk_array *expected = is_corrected
+                                 ? hk_multiply(hk_sum(squares, &last), 1 / ((double)size - 1))
+                                 : hk_mean(squares, &of_mean);
+        hk_array *found =
+            hk_var(x, &(hk_var_options){.axes = hk_shape(-1), .correction = is_corrected});
+        hk_array *both[2];
+        hk_var_mean(x, &(hk_var_mean_options){.axes = hk_shape(-1), .correction = is_corrected},
+                    &both[0], &both[1]);
+        CHECK(hk_item(hk_all(hk_equal(expected, found), NULL), NULL) == 1);
+        CHECK(hk_item(hk_all(hk_equal(expected, both[0]), NULL), NULL) == 1);
+        CHECK(hk_item(hk_max(found, NULL), NULL) > 0.1);
+    }
+}
+
 int main(void)
 {
     device = hk_device_default();
@@ -491,5 +521,6 @@ int main(void)
     test_large();
     test_nan_places();
     test_refusals();
+    test_variances();
     return check_result();
 }

@@ -431,6 +431,7 @@ const hki_reduce_dense DENSE_HERE = {
      [HK_U16] = products_u16,
      [HK_U32] = products_u32,
      [HK_U64] = products_i64},
+    {squares_about_f32, squares_about_f64},
     {dense_rows_f32, dense_rows_f64},
     {dense_add_f32, dense_add_f64},
     {[sizeof(uint8_t)] = pack_uint8_t,

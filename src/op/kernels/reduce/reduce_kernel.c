@@ -240,6 +240,18 @@ hki_reduce_word hki_reduce_products(hk_dtype dtype, const void *x, const void *y
     return sum;
 }
 
+hki_reduce_word hki_reduce_squares_about(hk_dtype dtype, const void *x, double about, int64_t count)
+{
+    const int64_t item = (int64_t)hk_dtype_bytes(dtype);
+    hki_reduce_word sum = {0};
+    for (int64_t i = 0; i < count; i += HKI_REDUCE_BLOCK) {
+        const hki_reduce_word word = dense()->squares_about[dtype == HK_F64](
+            (const char *)x + i * item, about, hki_min(count - i, HKI_REDUCE_BLOCK));
+        hki_reduce_join(HKI_REDUCE_SUM, dtype, &sum, &word, 1);
+    }
+    return sum;
+}
+
 void hki_reduce_join(hki_reduce_kind kind, hk_dtype dtype, hki_reduce_word *words,
                      const hki_reduce_word *more, int64_t count)
 {

@@ -95,6 +95,11 @@ bool hki_reduce_has_products(hk_dtype dtype);
  * gives of an array of them, where they are more than HKI_REDUCE_SHORT. */
 hki_reduce_word hki_reduce_products(hk_dtype dtype, const void *x, const void *y, int64_t count);
 
+/* The sum of (x[i] - about)^2, whose elements, float32 or float64, lie side by side; each difference and each square is rounded to the
+ * dtype. Otherwise as above. */
+hki_reduce_word hki_reduce_squares_about(hk_dtype dtype, const void *x, double about,
+                                         int64_t count);
+
 /* words[i] joined with more[i]. */
 void hki_reduce_join(hki_reduce_kind kind, hk_dtype dtype, hki_reduce_word *words,
                      const hki_reduce_word *more, int64_t count);
