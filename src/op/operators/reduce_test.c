@@ -504,6 +504,46 @@ static void test_variances(void)
     }
 }
 
+/* What is read from memory, by rows in their order, has the bytes of what lies in caches. */
+static void test_far_rows(void)
+{
+    enum { OUTER = 163, ROWS = 67, COLUMNS = 800 };
+    HK_SCOPE;
+    const int64_t size = (int64_t)OUTER * ROWS * COLUMNS;
+    float *values = malloc((size_t)size * sizeof *values);
+    uint32_t seed = 1;
+    for (int64_t i = 0; i < size; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        values[i] = (float)(seed >> 8) * 0x1p-20f - 8;
+    }
+    values[(3 * ROWS + 4) * COLUMNS + 5] = NAN;
+    for (int i = 0; i < 4; i++) /* beyond float32 together */
+        values[(7 * ROWS + i) * COLUMNS + 9] = i < 2 ? 3e38f : -3e38f;
+    hk_array *x = array(values, hk_shape(OUTER, ROWS, COLUMNS), HK_F32);
+    const hk_sum_options middle = axes(1);
+    const hk_max_options most = {.axes = middle.axes};
+    const hk_min_options least = {.axes = middle.axes};
+    hk_array *sums = hk_sum(x, &middle), *largest = hk_max(x, &most), *smallest = hk_min(x, &least);
+    CHECK(isnan(hk_item(hk_index(hk_index(largest, 0, 3), 0, 5), NULL)));
+    int64_t different = 0;
+    for (int i = 0; i < OUTER; i++) {
+        HK_SCOPE;
+        hk_array *one = hk_slice(x, 0, i, i + 1);
+        hk_array *const found[] = {sums, largest, smallest},
+                        *expected[] = {hk_sum(one, &middle), hk_max(one, &most),
+                                       hk_min(one, &least)};
+        for (int k = 0; k < 3; k++) {
+            float a[COLUMNS], b[COLUMNS];
+            CHECK(hk_ok(hk_to_host(hk_slice(found[k], 0, i, i + 1), a, sizeof a)));
+            CHECK(hk_ok(hk_to_host(expected[k], b, sizeof b)));
+            for (int j = 0; j < COLUMNS; j++)
+                different += a[j] != b[j] && !(isnan(a[j]) && isnan(b[j]));
+        }
+    }
+    CHECK_EQ_I64(different, 0);
+    free(values);
+}
+
 int main(void)
 {
     device = hk_device_default();
@@ -522,5 +562,6 @@ int main(void)
     test_nan_places();
     test_refusals();
     test_variances();
+    test_far_rows();
     return check_result();
 }

@@ -16,6 +16,7 @@ enum {
     HKI_REDUCE_BLOCK = 4096, /* of fewer, joining blocks takes an eighth of the time */
     HKI_REDUCE_PART = 1024,  /* pieces of what goes have so many elements at least */
     HKI_REDUCE_TILE = 256,
+    HKI_REDUCE_WIDE = 1024,
     HKI_REDUCE_RUNS = 256,
     HKI_REDUCE_SHORT = 24
 };
@@ -61,9 +62,14 @@ typedef enum hki_reduce_kind {
     HKI_REDUCE_MIN
 } hki_reduce_kind;
 
+/* How many kept elements from `kept_begin` on to reduce at a time: HKI_REDUCE_TILE, or up to HKI_REDUCE_WIDE where rows of float32
+ * come from memory. */
+int64_t hki_reduce_tile(hki_reduce_kind kind, hk_dtype dtype, const hki_reduce_geometry *geometry,
+                        int64_t kept_begin);
+
 /* words[k - kept_begin] becomes the reduction of elements gone_begin … gone_end-1 of kept element k; of
  * none: 0, 1 (prod), or the lowest (max) or highest (min) value. A NaN among the elements is the maximum and the
- * minimum. At most HKI_REDUCE_TILE kept elements at a time keep it in cache. */
+ * minimum. At most hki_reduce_tile kept elements at a time keep it in cache. */
 void hki_reduce_words(hki_reduce_kind kind, hk_dtype dtype, const hki_reduce_geometry *geometry,
                       const void *x, int64_t kept_begin, int64_t kept_end, int64_t gone_begin,
                       int64_t gone_end, hki_reduce_word *words);
