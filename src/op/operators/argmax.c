@@ -1,9 +1,10 @@
 /* Where the largest or the smallest element along an axis is. */
 #include "op/operators/argmax.h"
 
-#include "base/half.h"
-#include "base/integer_dtypes.h"
+#include "base/integer.h"
+#include "op/kernels/reduce/reduce_kernel.h"
 #include "op/operators/line.h"
+#include "op/operators/reduce.h"
 
 HKI_ARGUMENTS_TABLE(argmax, ARGMAX_ARGUMENTS)
 #define argmin_params argmax_params
@@ -39,66 +40,25 @@ static bool argmax_infer(hki_call *call)
 
 static void argmax_plan(const hki_call *call, hki_plan *plan)
 {
-    plan->work_ns = 1.5 * (double)call->inputs[0]->size;
+    plan->work_ns = 0.2 * (double)call->inputs[0]->size;
 }
-
-/* The first of the largest; the first NaN when there is one. BEATS: > or <; V: what elements of T are compared as. */
-#define FIRST(which, BEATS, name, T, V, value_of)                                                  \
-    static int64_t first_##which##_##name(const void *data, int64_t offset, int64_t size,          \
-                                          int64_t stride)                                          \
-    {                                                                                              \
-        const T *x = (const T *)data + offset;                                                     \
-        int64_t best = 0;                                                                          \
-        for (int64_t i = 1; i < size; i++) {                                                       \
-            const V value = value_of(x[i * stride]), other = value_of(x[best * stride]);           \
-            if (value BEATS other || (value != value && other == other))                           \
-                best = i;                                                                          \
-        }                                                                                          \
-        return best;                                                                               \
-    }
-
-#define SELF(x) (x)
-#define OF_INTEGERS(dtype, name, T, least, most)                                                   \
-    FIRST(largest, >, name, T, T, SELF) FIRST(smallest, <, name, T, T, SELF)
-HKI_EACH_INTEGER(OF_INTEGERS)
-#define OF_FLOATS(which, BEATS)                                                                    \
-    FIRST(which, BEATS, f32, float, float, SELF)                                                   \
-    FIRST(which, BEATS, f64, double, double, SELF)                                                 \
-    FIRST(which, BEATS, f16, uint16_t, float, hki_f16_to_float)                                    \
-    FIRST(which, BEATS, bf16, uint16_t, float, hki_bf16_to_float)
-OF_FLOATS(largest, >)
-OF_FLOATS(smallest, <)
-
-typedef int64_t (*first_fn)(const void *data, int64_t offset, int64_t size, int64_t stride);
-
-#define LARGEST(dtype, name, T, least, most)  [dtype] = first_largest_##name,
-#define SMALLEST(dtype, name, T, least, most) [dtype] = first_smallest_##name,
-#define ENTRIES(which, ENTRY)                                                                      \
-    {                                                                                              \
-        HKI_EACH_INTEGER(ENTRY)                                                                    \
-        [HK_BOOL] = first_##which##_u8, [HK_F32] = first_##which##_f32,                            \
-        [HK_F64] = first_##which##_f64, [HK_F16] = first_##which##_f16,                            \
-        [HK_BF16] = first_##which##_bf16                                                           \
-    }
-static const first_fn first_largest[HK_DTYPE_COUNT] = ENTRIES(largest, LARGEST),
-                      first_smallest[HK_DTYPE_COUNT] = ENTRIES(smallest, SMALLEST);
 
 static void argmax_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
-    const hki_tensor *x = &call->in[0];
-    const int axis = axis_of(call->options, x->ndim);
-    const first_fn *first = call->op == &hki_op_argmin ? first_smallest : first_largest;
+    const hki_tensor *x = &call->in[0], *y = &call->out[0];
+    const unsigned mask = 1u << axis_of(call->options, x->ndim);
+    const hki_reduce_kind kind = call->op == &hki_op_argmin ? HKI_REDUCE_MIN : HKI_REDUCE_MAX;
+    int64_t strides[HK_MAX_NDIM], places[HKI_REDUCE_TILE];
+    hki_reduce_geometry geometry;
     (void)piece;
-    for (int64_t i = begin; i < end; i++) {
-        int64_t offset = 0, rest = i;
-        for (int j = x->ndim - 1; j >= 0; j--) {
-            if (j == axis)
-                continue;
-            offset += rest % x->dims[j] * x->strides[j];
-            rest /= x->dims[j];
-        }
-        ((int64_t *)call->out[0].data)[i] =
-            first[x->dtype](x->data, offset, x->dims[axis], x->strides[axis]);
+    hki_reduce_spread(x->ndim, mask, false, y->strides, strides);
+    hki_reduce_geometry_init(&geometry, x->ndim, x->dims, x->strides, mask, strides);
+    for (int64_t k = begin; k < end; k += HKI_REDUCE_TILE) {
+        const int64_t next = hki_min(k + HKI_REDUCE_TILE, end);
+        hki_reduce_places(kind, x->dtype, &geometry, x->data, k, next, places);
+        for (int64_t i = k; i < next; i++)
+            ((int64_t *)y->data)[hki_reduce_offset(&geometry.kept, geometry.kept.out_strides, i)] =
+                places[i - k];
     }
 }
 

@@ -128,6 +128,49 @@ static void test_instruction_sets(hk_dtype dtype)
     }
 }
 
+/* The same of integers and bool, with one element for all, too: loops of AVX2 are what the portable ones are. */
+static void test_integer_loops(hk_dtype dtype)
+{
+    static _Alignas(8) unsigned char memory[3][LENGTH * 8], expected[LENGTH * 8],
+        actual[LENGTH * 8];
+    const hki_numbers numbers = {1, 5};
+    const int64_t bytes = (int64_t)hk_dtype_bytes(dtype);
+    uint64_t seed = dtype;
+    int loops = 0;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < LENGTH * 8; j++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            const bool is_large = j / 8 % 3 == 0 || j % bytes == 0;
+            const uint64_t byte = seed >> (dtype == HK_BOOL ? 63 : 56);
+            memory[i][j] = dtype == HK_BOOL || is_large ? (unsigned char)byte : 0;
+        }
+    for (int element = 0; element < HKI_ELEMENT_COUNT; element++) {
+        const hki_loop_fn portable = hki_loops_portable[element][dtype],
+                          vectors = hki_loops_avx2[element][dtype];
+        if (!portable || !vectors || hki_kernel_isa_get() == HKI_ISA_PORTABLE)
+            continue;
+        loops++;
+        for (int one = -1; one < 2; one++) { /* which input has one element for all */
+            hki_run run = {.n = LENGTH, .given = &numbers, .out_step = bytes};
+            for (int i = 0; i < 3; i++) {
+                run.in[i] = (const char *)memory[i];
+                run.in_step[i] = i == one ? 0 : bytes;
+            }
+            memset(expected, 9, sizeof expected);
+            memset(actual, 9, sizeof actual);
+            run.out = (char *)expected;
+            portable(&run);
+            run.out = (char *)actual;
+            vectors(&run);
+            if (memcmp(expected, actual, sizeof expected) != 0)
+                printf("row %d of %s, one %d\n", element, hk_dtype_name(dtype), one);
+            CHECK(memcmp(expected, actual, sizeof expected) == 0);
+        }
+    }
+    CHECK(loops >= 15 || !hki_loops_avx2[HKI_ELEMENT_add][HK_F32] ||
+          hki_kernel_isa_get() == HKI_ISA_PORTABLE);
+}
+
 /* ---- functions of two floats ---------------------------------------------------------------------------------- */
 
 /* Within a place of a float. */
@@ -337,6 +380,9 @@ int main(void)
     device = hk_device_default();
     test_instruction_sets(HK_F32);
     test_instruction_sets(HK_F64);
+    const hk_dtype whole[] = {HK_I32, HK_I64, HK_U64, HK_U8, HK_BOOL};
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        test_integer_loops(whole[i]);
     test_pairs();
     test_remainders();
     test_shifts();

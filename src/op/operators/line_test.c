@@ -135,6 +135,56 @@ static void test_cumulative(void)
     hk_failures_clear();
 }
 
+/* Whether a is further out than b, or the first NaN. */
+static bool is_further(float a, float b, bool is_max)
+{
+    return (is_max ? a > b : a < b) || (isnan(a) && !isnan(b));
+}
+
+/* Extremes of every dtype, many of them equal, of short lines and long ones, in rows, in columns and between others. */
+static void test_places(void)
+{
+    static const int64_t shapes[][3] = {{300, 10, 1}, {3, 24, 1},  {3, 1, 7},    {5, 4200, 1},
+                                        {1, 33, 300}, {2, 700, 5}, {1, 9000, 1}, {40, 25, 3}};
+    static const hk_dtype dtypes[] = {HK_F32, HK_F64, HK_F16, HK_BF16, HK_I8,  HK_I16, HK_I32,
+                                      HK_I64, HK_U8,  HK_U16, HK_U32,  HK_U64, HK_BOOL};
+    static float values[21000];
+    static int64_t places[2][3000];
+    for (int shape = 0; shape < 8; shape++)
+        for (int number = 0; number < 13 * 4; number++) {
+            HK_SCOPE;
+            const int64_t outer = shapes[shape][0], size = shapes[shape][1],
+                          inner = shapes[shape][2];
+            const hk_dtype dtype = dtypes[number / 4];
+            const bool has_nan = number % 2, is_apart = number / 2 % 2, is_float = number < 16;
+            uint32_t seed = (uint32_t)number;
+            for (int64_t i = 0; i < outer * size * inner; i++) {
+                seed = seed * 1664525u + 1013904223u;
+                values[i] = dtype == HK_BOOL ? (float)(seed >> 31) : (float)(seed >> 25);
+                if (is_float && has_nan && seed % 97 == 0)
+                    values[i] = NAN;
+            }
+            hk_array *x = array(values, hk_shape(outer, size, inner), HK_F32);
+            hk_array *y = hk_cast(x, dtype);
+            if (is_apart)
+                y = hk_permute_dims(hk_copy(hk_permute_dims(y, hk_shape(1, 2, 0))),
+                                    hk_shape(2, 0, 1));
+            CHECK(hk_ok(hk_to_host(hk_argmax(y, 1), places[1], (size_t)(outer * inner) * 8)));
+            CHECK(hk_ok(hk_to_host(hk_argmin(y, 1), places[0], (size_t)(outer * inner) * 8)));
+            int64_t wrong = 0;
+            for (int64_t line = 0; line < outer * inner; line++)
+                for (int is_max = 0; is_max < 2; is_max++) {
+                    const float *from = values + line / inner * size * inner + line % inner;
+                    int64_t best = 0;
+                    for (int64_t i = 1; i < size; i++)
+                        if (is_further(from[i * inner], from[best * inner], is_max))
+                            best = i;
+                    wrong += places[is_max][line] != best;
+                }
+            CHECK(wrong == 0);
+        }
+}
+
 int main(void)
 {
     device = hk_device_default();
@@ -143,5 +193,6 @@ int main(void)
     test_sizes();
     test_search();
     test_cumulative();
+    test_places();
     return check_result();
 }

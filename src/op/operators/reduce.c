@@ -282,8 +282,10 @@ static void reduce_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
     if (by_samples)
         hki_reduce_samples_init(&samples, x->dtype, x->ndim, x->dims, x->strides, mask);
     for (int64_t k = range.kept_begin, next; k < range.kept_end; k = next) {
-        hki_reduce_word tile[HKI_REDUCE_TILE], *words = tile;
-        next = hki_min(k + HKI_REDUCE_TILE, range.kept_end);
+        hki_reduce_word tile[HKI_REDUCE_WIDE], *words = tile;
+        const int64_t most =
+            by_samples ? HKI_REDUCE_TILE : hki_reduce_tile(kind, x->dtype, &geometry, k);
+        next = hki_min(k + most, range.kept_end);
         if (geometry.parts)
             words = (hki_reduce_word *)hki_partials_of(call, piece) + k;
         if (by_samples)

@@ -474,6 +474,76 @@ static void test_composed(void)
     hk_failures_clear();
 }
 
+/* Variances along lines go over them once, and have the bytes of what they are composed of, also where squares are too large for
+ * float32. */
+static void test_variances(void)
+{
+    static const int64_t sizes[] = {25, 31, 47, 64, 1000, 4096, 9001};
+    for (int number = 0; number < 7 * 8; number++) {
+        HK_SCOPE;
+        const hk_dtype dtype = number & 1 ? HK_F64 : HK_F32;
+        const bool is_corrected = number & 2;
+        const int64_t size = sizes[number / 8];
+        hk_array *x = hk_random_normal(hk_shape(40, 2, size + 3), dtype, device);
+        x = hk_slice(hk_multiply(x, number & 4 ? 1e18 : 2.5), 2, 1, size + 1);
+        const hk_sum_options last = axes(-1);
+        const hk_mean_options kept = {.axes = hk_shape(-1), .keepdims = true};
+        const hk_mean_options of_mean = {.axes = last.axes};
+        hk_array *squares = hk_square(hk_subtract(x, hk_mean(x, &kept)));
+        hk_array *expected = is_corrected
+                                 ? hk_multiply(hk_sum(squares, &last), 1 / ((double)size - 1))
+                                 : hk_mean(squares, &of_mean);
+        hk_array *found =
+            hk_var(x, &(hk_var_options){.axes = hk_shape(-1), .correction = is_corrected});
+        hk_array *both[2];
+        hk_var_mean(x, &(hk_var_mean_options){.axes = hk_shape(-1), .correction = is_corrected},
+                    &both[0], &both[1]);
+        CHECK(hk_item(hk_all(hk_equal(expected, found), NULL), NULL) == 1);
+        CHECK(hk_item(hk_all(hk_equal(expected, both[0]), NULL), NULL) == 1);
+        CHECK(hk_item(hk_max(found, NULL), NULL) > 0.1);
+    }
+}
+
+/* What is read from memory, by rows in their order, has the bytes of what lies in caches. */
+static void test_far_rows(void)
+{
+    enum { OUTER = 163, ROWS = 67, COLUMNS = 800 };
+    HK_SCOPE;
+    const int64_t size = (int64_t)OUTER * ROWS * COLUMNS;
+    float *values = malloc((size_t)size * sizeof *values);
+    uint32_t seed = 1;
+    for (int64_t i = 0; i < size; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        values[i] = (float)(seed >> 8) * 0x1p-20f - 8;
+    }
+    values[(3 * ROWS + 4) * COLUMNS + 5] = NAN;
+    for (int i = 0; i < 4; i++) /* beyond float32 together */
+        values[(7 * ROWS + i) * COLUMNS + 9] = i < 2 ? 3e38f : -3e38f;
+    hk_array *x = array(values, hk_shape(OUTER, ROWS, COLUMNS), HK_F32);
+    const hk_sum_options middle = axes(1);
+    const hk_max_options most = {.axes = middle.axes};
+    const hk_min_options least = {.axes = middle.axes};
+    hk_array *sums = hk_sum(x, &middle), *largest = hk_max(x, &most), *smallest = hk_min(x, &least);
+    CHECK(isnan(hk_item(hk_index(hk_index(largest, 0, 3), 0, 5), NULL)));
+    int64_t different = 0;
+    for (int i = 0; i < OUTER; i++) {
+        HK_SCOPE;
+        hk_array *one = hk_slice(x, 0, i, i + 1);
+        hk_array *const found[] = {sums, largest, smallest},
+                        *expected[] = {hk_sum(one, &middle), hk_max(one, &most),
+                                       hk_min(one, &least)};
+        for (int k = 0; k < 3; k++) {
+            float a[COLUMNS], b[COLUMNS];
+            CHECK(hk_ok(hk_to_host(hk_slice(found[k], 0, i, i + 1), a, sizeof a)));
+            CHECK(hk_ok(hk_to_host(expected[k], b, sizeof b)));
+            for (int j = 0; j < COLUMNS; j++)
+                different += a[j] != b[j] && !(isnan(a[j]) && isnan(b[j]));
+        }
+    }
+    CHECK_EQ_I64(different, 0);
+    free(values);
+}
+
 int main(void)
 {
     device = hk_device_default();
@@ -491,5 +561,7 @@ int main(void)
     test_large();
     test_nan_places();
     test_refusals();
+    test_variances();
+    test_far_rows();
     return check_result();
 }

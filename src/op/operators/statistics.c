@@ -1,30 +1,20 @@
 /* Statistics over axes that other operators give between them: var, std, var_mean, logsumexp. */
 #include "op/kernels/elementwise/elementwise.h"
 #include "op/operators/copy.h"
-#include "op/operators/reduce.h"
+#include "op/operators/squares_about.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define VAR_OPTIONS(F, op)                                                                         \
-    F(op, DIMS, axes, "all axes", "axes to reduce, such as hk_shape(0, -1)")                       \
-    F(op, BOOL, keepdims, "false", "keep the reduced axes, with size 1")                           \
-    F(op, F64, correction, "0", "taken from the number of elements; 1 for a sample's variance")
-
-HKI_OPTIONS(var, VAR_OPTIONS)
+HKI_OPTIONS_TABLE(var, VAR_OPTIONS)
 HKI_OPTIONS(var_mean, VAR_OPTIONS)
 HKI_OPTIONS(logsumexp, REDUCE_OPTIONS)
-
-static hki_sum_options over(const hk_dims *axes, bool keepdims)
-{
-    return (hki_sum_options){.axes = *axes, .keepdims = keepdims};
-}
 
 /* The shape of the result, for options that begin with axes and keepdims. */
 static bool infer_over(hki_call *call, const hk_dims *axes, bool keepdims)
 {
     const hki_shape_view *x = call->inputs[0];
-    const hki_sum_options options = over(axes, keepdims);
+    const hki_sum_options options = hki_over(axes, keepdims);
     unsigned mask;
     if (!hki_reduce_mask(call, &options, x->shape.ndim, &mask))
         return false;
@@ -36,7 +26,7 @@ static bool infer_over(hki_call *call, const hk_dims *axes, bool keepdims)
 /* How many elements one of the result stands for. */
 static double count_of(const hk_dims *shape, const hk_dims *axes)
 {
-    const hki_sum_options options = over(axes, false);
+    const hki_sum_options options = hki_over(axes, false);
     const unsigned mask = hki_reduce_mask_of(&options, shape->ndim);
     double count = 1;
     for (int i = 0; i < shape->ndim; i++)
@@ -56,7 +46,7 @@ static void plainly_each(const hki_call *call, const hk_dims *axes, const double
                          double (*of)(const double *values, int64_t count, const void *options))
 {
     const hki_shape_view *x = call->inputs[0];
-    const hki_sum_options options = over(axes, true);
+    const hki_sum_options options = hki_over(axes, true);
     const unsigned mask = hki_reduce_mask_of(&options, x->shape.ndim);
     const int64_t count = (int64_t)count_of(&x->shape, axes);
     int64_t kept = 0;
@@ -100,38 +90,45 @@ static hk_array *as_real(hk_array *x)
                : hki_op_call1(&hki_op_cast, x, &(const hki_cast_options){.dtype = HK_F64});
 }
 
-/* One over what the sum of squares is divided by: infinite where that is not positive. */
-static double share_of(const hki_var_options *options, double count)
-{
-    const double divisor = count - options->correction;
-    return 1 / (divisor > 0 ? divisor : 0);
-}
-
-/* The mean of squared distances from the mean, which keeps its axes: two passes, so that nothing cancels. */
-static hk_array *variance_about(hk_array *x, hk_array *mean, const hki_var_options *options,
-                                double count)
-{
-    const hki_sum_options last = over(&options->axes, options->keepdims);
-    hk_array *squares =
-        hki_op_call1(&hki_op_square, hki_op_call2(&hki_op_subtract, x, mean, NULL), NULL);
-    if (options->correction == 0)
-        return hki_op_call1(&hki_op_mean, squares, &last);
-    return hki_op_call1(&hki_op_multiply_scalar, hki_op_call1(&hki_op_sum, squares, &last),
-                        &(const hki_scalar_options){share_of(options, count)});
-}
-
 static hk_array *var_compose(const hki_call *call)
 {
     const hki_var_options *options = call->options;
-    const hki_sum_options kept = over(&options->axes, true);
+    const hki_sum_options kept = hki_over(&options->axes, true);
     hk_array *x = as_real(call->arrays[0]);
-    return variance_about(x, hki_op_call1(&hki_op_mean, x, &kept), options,
-                          count_of(&call->inputs[0]->shape, &options->axes));
+    return hki_variance_about(x, hki_op_call1(&hki_op_mean, x, &kept), options,
+                              count_of(&call->inputs[0]->shape, &options->axes));
 }
 
 static hk_array *std_compose(const hki_call *call)
 {
-    return hki_op_call1(&hki_op_sqrt, var_compose(call), NULL);
+    return hki_op_call1(&hki_op_sqrt, hki_op_call1(&hki_op_var, call->arrays[0], call->options),
+                        NULL);
+}
+
+/* dy, times a number, for each element of x. */
+static hk_array *stretched(const hki_grad_call *call, hk_array *dy, double number)
+{
+    const hki_var_options *options = call->options;
+    const hki_sum_options over_axes = hki_over(&options->axes, options->keepdims);
+    return hki_reduce_stretch(hki_op_call_number(&hki_op_multiply_scalar, dy, number),
+                              &call->input_shape[0], &over_axes);
+}
+
+/* 2 (x - mean) dy / (count - correction), of a mean that broadcasts. */
+static hk_array *variance_slope(const hki_grad_call *call, hk_array *dy, hk_array *mean)
+{
+    const hki_var_options *options = call->options;
+    const double count = count_of(&call->input_shape[0], &options->axes);
+    return hki_op_call2(&hki_op_multiply,
+                        stretched(call, dy, 2 * hki_variance_share(options, count)),
+                        hki_op_call2(&hki_op_subtract, call->inputs[0], mean, NULL), NULL);
+}
+
+static void var_grad(hki_grad_call *call)
+{
+    const hki_sum_options kept = hki_over(&((const hki_var_options *)call->options)->axes, true);
+    call->dx[0] =
+        variance_slope(call, call->dy, hki_op_call1(&hki_op_mean, call->inputs[0], &kept));
 }
 
 static double var_of(const double *values, int64_t count, const void *options)
@@ -170,6 +167,7 @@ static const hki_sample var_samples[] = {
     {.inputs = {HKI_SHAPE(7, 5)}, .options = VAR(.axes = HKI_SHAPE(0), .correction = 1)},
     {.inputs = {HKI_SHAPE(3, 4, 5)}, .options = VAR(.axes = HKI_SHAPE(0, -1), .keepdims = true)},
     {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(6, 5)}, .options = VAR(.axes = HKI_SHAPE(1))},
+    {.inputs = {HKI_SHAPE(4, 37)}, .options = VAR(.axes = HKI_SHAPE(-1), .correction = 1)},
     {.inputs = {HKI_SHAPE(0, 3)}, .options = VAR(.axes = HKI_SHAPE(1))},
 };
 
@@ -187,34 +185,24 @@ static bool var_mean_infer(hki_call *call)
 static hk_array *var_mean_compose(const hki_call *call)
 {
     const hki_var_options *options = call->options;
-    const hki_sum_options kept = over(&options->axes, true);
+    const hki_sum_options kept = hki_over(&options->axes, true);
     hk_array *x = as_real(call->arrays[0]), *mean = hki_op_call1(&hki_op_mean, x, &kept);
     call->more[0] = mean->failed ? mean : without_axes(mean, &call->out_shape[1]);
-    return variance_about(x, mean, options, count_of(&call->inputs[0]->shape, &options->axes));
-}
-
-/* dx = 2 (x - mean) dvar / (count - correction) + dmean / count, of the output `index` alone. */
-static hk_array *var_mean_share(const hki_grad_call *call, int index, double share)
-{
-    const hki_var_options *options = call->options;
-    const hki_sum_options over_axes = over(&options->axes, options->keepdims);
-    const hk_dims *shape = &call->input_shape[0];
-    hk_array *dy = hki_op_call_number(&hki_op_multiply_scalar, call->dys[index], share);
-    dy = hki_reduce_stretch(dy, shape, &over_axes);
-    if (index == 1)
-        return dy;
-    hk_array *mean = hki_reduce_stretch(call->outputs[1], shape, &over_axes);
-    return hki_op_call2(&hki_op_multiply, dy,
-                        hki_op_call2(&hki_op_subtract, call->inputs[0], mean, NULL), NULL);
+    return hki_variance_about(x, mean, options, count_of(&call->inputs[0]->shape, &options->axes));
 }
 
 static void var_mean_grad(hki_grad_call *call)
 {
     const hki_var_options *options = call->options;
+    const hki_sum_options over_axes = hki_over(&options->axes, options->keepdims);
     const double count = count_of(&call->input_shape[0], &options->axes);
-    hk_array *of_variance =
-                 call->dys[0] ? var_mean_share(call, 0, 2 * share_of(options, count)) : NULL,
-             *of_mean = call->dys[1] ? var_mean_share(call, 1, 1 / count) : NULL;
+    hk_array *of_variance = NULL, *of_mean = NULL;
+    if (call->dys[0])
+        of_variance =
+            variance_slope(call, call->dys[0],
+                           hki_reduce_stretch(call->outputs[1], &call->input_shape[0], &over_axes));
+    if (call->dys[1])
+        of_mean = stretched(call, call->dys[1], 1 / count);
     call->dx[0] = !of_mean       ? of_variance
                   : !of_variance ? of_mean
                                  : hki_op_call2(&hki_op_add, of_variance, of_mean, NULL);
@@ -247,8 +235,8 @@ static bool logsumexp_infer(hki_call *call)
 static hk_array *logsumexp_compose(const hki_call *call)
 {
     const hki_logsumexp_options *options = call->options;
-    const hki_sum_options kept = over(&options->axes, true),
-                          last = over(&options->axes, options->keepdims);
+    const hki_sum_options kept = hki_over(&options->axes, true),
+                          last = hki_over(&options->axes, options->keepdims);
     hk_array *x = call->arrays[0];
     if (x->size == 0) /* of nothing: 0 - inf, of which the gradient is that of the sum */
         return hki_op_call1(&hki_op_add_scalar, hki_op_call1(&hki_op_sum, x, &last),
@@ -304,6 +292,8 @@ const hk_op hki_op_var = {
     .dtypes = HKI_ALL_DTYPES,
     .infer = var_infer,
     .compose = var_compose,
+    .grad = var_grad,
+    .grad_reads = {1},
     .reference = var_reference,
     .tolerance_f32 = 1e-5,
 };

@@ -1,4 +1,4 @@
-/* Loops for the float dtypes, compiled for AVX2. */
+/* Loops for every row and wide type, compiled for AVX2. */
 #include "op/kernels/elementwise/elementwise.h"
 
 #include <math.h>
@@ -9,7 +9,11 @@
 
 #include "op/kernels/elementwise/elementwise_floats.inc.c"
 
+#define VECTORS_ALONE
+#include "op/kernels/elementwise/elementwise_integers.inc.c"
+
 #define TABLE hki_loops_avx2
+#define ALL_TYPES
 #include "op/kernels/elementwise/elementwise_table.inc.c"
 
 #include "op/kernels/avx2_end.inc.c"

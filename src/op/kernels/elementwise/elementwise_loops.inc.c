@@ -214,9 +214,13 @@
 #define SKIP_ALL_DTYPES(...)                            __VA_ARGS__
 #define SKIP_BITS(...)                                  __VA_ARGS__
 #define ROW(kind, name, dtypes, ns, real, integer, ...) SKIP_##dtypes(LOOP_##kind(name, integer))
+#if defined(VECTORS_ALONE)
+#define CHECKED(...)
+#else
 #define CHECKED(kind, name, dtypes, ns, real, integer, reference, samples, gradient, formula, doc, \
                 check, text)                                                                       \
     SKIP_##dtypes(LOOP_CHECKED_##kind(name, integer, check))
+#endif
 #endif
 
 #include "op/elementwise.def"

@@ -6,17 +6,10 @@ enum { BLOCK = 256 };
 
 hki_loop_fn hki_element_loop(hki_element element, hk_dtype wide)
 {
-    hki_loop_fn loop = NULL;
-    switch (hki_kernel_isa_get()) {
-    case HKI_ISA_AVX512:
-        loop = hki_loops_avx512[element][wide];
-        break;
-    case HKI_ISA_AVX2:
+    const hki_kernel_isa isa = hki_kernel_isa_get();
+    hki_loop_fn loop = isa == HKI_ISA_AVX512 ? hki_loops_avx512[element][wide] : NULL;
+    if (!loop && isa != HKI_ISA_PORTABLE) /* of integers */
         loop = hki_loops_avx2[element][wide];
-        break;
-    case HKI_ISA_PORTABLE:
-        break;
-    }
     return loop ? loop : hki_loops_portable[element][wide];
 }
 

@@ -1,4 +1,4 @@
-/* A table of the loops, TABLE: of those for real types, and with ALL_TYPES of all. */
+/* A table of the loops, TABLE: of those for real types, and with ALL_TYPES of all; VECTORS_ALONE as in elementwise_integers.inc.c. */
 #define ENTRIES_FLOATS(name) [HK_F32] = name##_f32, [HK_F64] = name##_f64
 #if defined(ALL_TYPES)
 #define ENTRIES_INTEGERS(name)                                                                     \
@@ -18,7 +18,16 @@
 #define ROW(kind, name, dtypes, ns, real, integer, reference, samples, gradient, ...)              \
     [HKI_ELEMENT_##name] = {ENTRIES_##dtypes(name)},                                               \
     HKI_EACH_GRADIENT(ENTRY_GRADIENT, , name, gradient)
+#if defined(VECTORS_ALONE)
+/* What may refuse elements is of numbers. */
+#define CHECKED(kind, name, dtypes, ns, real, integer, reference, samples, gradient, ...)          \
+    [HKI_ELEMENT_##name] = {ENTRIES_##dtypes##_CHECKED(name)},                                     \
+    HKI_EACH_GRADIENT(ENTRY_GRADIENT, , name, gradient)
+#define ENTRIES_NUMBERS_CHECKED        ENTRIES_FLOATS
+#define ENTRIES_INTEGERS_CHECKED(name) NULL
+#else
 #define CHECKED ROW
+#endif
 
 const hki_loop_table TABLE = {
 #include "op/elementwise.def"

@@ -101,6 +101,27 @@ static const hki_reduce_dense *dense(void)
                : &hki_reduce_dense_portable;
 }
 
+/* Rows of neighbours that are read once, from memory: of more bytes than caches hold. */
+static hki_reduce_rows_fn far_rows_of(hki_reduce_kind kind, hk_dtype dtype,
+                                      const hki_reduce_geometry *geometry)
+{
+    enum { FAR_BYTES = 1 << 25 };
+    const hki_reduce_axes *kept = &geometry->kept;
+    const bool is_far =
+        dtype == HK_F32 && geometry->rows && kept->in_strides[kept->ndim - 1] == 1 &&
+        kept->dims[kept->ndim - 1] >= 64 && kept->dims[kept->ndim - 1] <= HKI_REDUCE_WIDE &&
+        (double)kept->count * (double)geometry->gone.count * sizeof(float) >= FAR_BYTES;
+    return is_far ? dense()->far_rows[kind] : NULL;
+}
+
+int64_t hki_reduce_tile(hki_reduce_kind kind, hk_dtype dtype, const hki_reduce_geometry *geometry,
+                        int64_t kept_begin)
+{
+    return far_rows_of(kind, dtype, geometry)
+               ? run_length(&geometry->kept, kept_begin, HKI_REDUCE_WIDE)
+               : HKI_REDUCE_TILE;
+}
+
 /* ---- walks --------------------------------------------------------------------------------------------- */
 
 typedef void (*walk_fn)(const hki_reduce_loops *loops, size_t item,
@@ -155,15 +176,16 @@ static void apart_rows(const hki_reduce_loops *loops, size_t item, const char *x
     }
 }
 
-static void walk_rows(const hki_reduce_loops *loops, size_t item,
-                      const hki_reduce_geometry *geometry, const char *x, int64_t kept_begin,
-                      int64_t kept_end, int64_t gone_begin, int64_t gone_end,
-                      hki_reduce_word *words)
+/* By rows of at most so many columns. */
+static void walk_wide_rows(const hki_reduce_loops *loops, size_t item,
+                           const hki_reduce_geometry *geometry, const char *x, int64_t kept_begin,
+                           int64_t kept_end, int64_t gone_begin, int64_t gone_end, int64_t most,
+                           hki_reduce_word *words)
 {
     const hki_reduce_axes *kept = &geometry->kept, *gone = &geometry->gone;
     const int64_t stride = inner_stride(kept), row_stride = inner_stride(gone);
     for (int64_t k = kept_begin, columns; k < kept_end; k += columns) {
-        columns = run_length(kept, k, hki_min(kept_end - k, HKI_REDUCE_TILE));
+        columns = run_length(kept, k, hki_min(kept_end - k, most));
         int64_t at = hki_reduce_offset(kept, kept->in_strides, k);
         for (int64_t g = gone_begin, rows; g < gone_end; g += rows) {
             rows = run_length(gone, g, hki_min(gone_end - g, HKI_REDUCE_BLOCK));
@@ -176,6 +198,15 @@ static void walk_rows(const hki_reduce_loops *loops, size_t item,
                            words + (k - kept_begin));
         }
     }
+}
+
+static void walk_rows(const hki_reduce_loops *loops, size_t item,
+                      const hki_reduce_geometry *geometry, const char *x, int64_t kept_begin,
+                      int64_t kept_end, int64_t gone_begin, int64_t gone_end,
+                      hki_reduce_word *words)
+{
+    walk_wide_rows(loops, item, geometry, x, kept_begin, kept_end, gone_begin, gone_end,
+                   HKI_REDUCE_TILE, words);
 }
 
 /* A run that is hardly longer than its lanes costs more than its elements: they are added to those of the next ones. */
@@ -191,6 +222,14 @@ void hki_reduce_words(hki_reduce_kind kind, hk_dtype dtype, const hki_reduce_geo
     const hki_reduce_loops *loops = loops_of(kind, dtype);
     for (int64_t k = kept_begin; k < kept_end; k++)
         words[k - kept_begin] = loops->none;
+    const hki_reduce_rows_fn far_rows = far_rows_of(kind, dtype, geometry);
+    if (far_rows) {
+        hki_reduce_loops far_loops = *loops;
+        far_loops.rows = far_rows;
+        walk_wide_rows(&far_loops, sizeof(float), geometry, x, kept_begin, kept_end, gone_begin,
+                       gone_end, HKI_REDUCE_WIDE, words);
+        return;
+    }
     const walk_fn walk = geometry->rows || is_short(geometry) ? walk_rows
                          : geometry->planes                   ? walk_planes
                                                               : walk_runs;
@@ -235,6 +274,18 @@ hki_reduce_word hki_reduce_products(hk_dtype dtype, const void *x, const void *y
         const hki_reduce_word word =
             dense()->products[dtype]((const char *)x + i * item, (const char *)y + i * item,
                                      hki_min(count - i, HKI_REDUCE_BLOCK));
+        hki_reduce_join(HKI_REDUCE_SUM, dtype, &sum, &word, 1);
+    }
+    return sum;
+}
+
+hki_reduce_word hki_reduce_squares_about(hk_dtype dtype, const void *x, double about, int64_t count)
+{
+    const int64_t item = (int64_t)hk_dtype_bytes(dtype);
+    hki_reduce_word sum = {0};
+    for (int64_t i = 0; i < count; i += HKI_REDUCE_BLOCK) {
+        const hki_reduce_word word = dense()->squares_about[dtype == HK_F64](
+            (const char *)x + i * item, about, hki_min(count - i, HKI_REDUCE_BLOCK));
         hki_reduce_join(HKI_REDUCE_SUM, dtype, &sum, &word, 1);
     }
     return sum;

@@ -16,6 +16,7 @@ enum {
     HKI_REDUCE_BLOCK = 4096, /* of fewer, joining blocks takes an eighth of the time */
     HKI_REDUCE_PART = 1024,  /* pieces of what goes have so many elements at least */
     HKI_REDUCE_TILE = 256,
+    HKI_REDUCE_WIDE = 1024,
     HKI_REDUCE_RUNS = 256,
     HKI_REDUCE_SHORT = 24
 };
@@ -61,12 +62,22 @@ typedef enum hki_reduce_kind {
     HKI_REDUCE_MIN
 } hki_reduce_kind;
 
+/* How many kept elements from `kept_begin` on to reduce at a time: HKI_REDUCE_TILE, or up to HKI_REDUCE_WIDE where rows of float32
+ * come from memory. */
+int64_t hki_reduce_tile(hki_reduce_kind kind, hk_dtype dtype, const hki_reduce_geometry *geometry,
+                        int64_t kept_begin);
+
 /* words[k - kept_begin] becomes the reduction of elements gone_begin … gone_end-1 of kept element k; of
  * none: 0, 1 (prod), or the lowest (max) or highest (min) value. A NaN among the elements is the maximum and the
- * minimum. At most HKI_REDUCE_TILE kept elements at a time keep it in cache. */
+ * minimum. At most hki_reduce_tile kept elements at a time keep it in cache. */
 void hki_reduce_words(hki_reduce_kind kind, hk_dtype dtype, const hki_reduce_geometry *geometry,
                       const void *x, int64_t kept_begin, int64_t kept_end, int64_t gone_begin,
                       int64_t gone_end, hki_reduce_word *words);
+
+/* places[k - kept_begin] becomes which of the elements of kept element k is the first of the largest, or smallest, or the first NaN.
+ * One axis goes, and has elements. */
+void hki_reduce_places(hki_reduce_kind kind, hk_dtype dtype, const hki_reduce_geometry *geometry,
+                       const void *x, int64_t kept_begin, int64_t kept_end, int64_t *places);
 
 /* The sum of 1 to HKI_REDUCE_RUNS runs of base/sum_tree.h, of float32 or float64: a run is `count` <= HKI_REDUCE_BLOCK elements
  * that lie side by side; step elements from run to run. */
@@ -89,6 +100,11 @@ bool hki_reduce_has_products(hk_dtype dtype);
 /* The sum of x[i] y[i], whose elements lie side by side, each rounded to the dtype, or wrapped around in it: what hki_reduce_words
  * gives of an array of them, where they are more than HKI_REDUCE_SHORT. */
 hki_reduce_word hki_reduce_products(hk_dtype dtype, const void *x, const void *y, int64_t count);
+
+/* The sum of (x[i] - about)^2, whose elements, float32 or float64, lie side by side; each difference and each square is rounded to the
+ * dtype. Otherwise as above. */
+hki_reduce_word hki_reduce_squares_about(hk_dtype dtype, const void *x, double about,
+                                         int64_t count);
 
 /* words[i] joined with more[i]. */
 void hki_reduce_join(hki_reduce_kind kind, hk_dtype dtype, hki_reduce_word *words,
