@@ -6,17 +6,10 @@ enum { BLOCK = 256 };
 
 hki_loop_fn hki_element_loop(hki_element element, hk_dtype wide)
 {
-    hki_loop_fn loop = NULL;
-    switch (hki_kernel_isa_get()) {
-    case HKI_ISA_AVX512:
-        loop = hki_loops_avx512[element][wide];
-        break;
-    case HKI_ISA_AVX2:
-        loop = hki_loops_avx2[element][wide];
-        break;
-    case HKI_ISA_PORTABLE:
-        break;
-    }
+    static const hki_loop_table *const tables[] = {[HKI_ISA_PORTABLE] = &hki_loops_portable,
+                                                   [HKI_ISA_AVX2] = &hki_loops_avx2,
+                                                   [HKI_ISA_AVX512] = &hki_loops_avx512};
+    hki_loop_fn loop = (*tables[hki_kernel_isa_get()])[element][wide];
     return loop ? loop : hki_loops_portable[element][wide];
 }
 
