@@ -18,7 +18,7 @@ static hki_memory_pool *pool_of(const hki_storage *storage)
     return storage->is_pinned ? storage->device->pinned : storage->device->memory;
 }
 
-static hki_storage *storage_new(hki_device *device, uint64_t bytes)
+static inline hki_storage *storage_new(hki_device *device, uint64_t bytes)
 {
     hki_storage *storage = hki_block_take();
     if (!storage)

@@ -24,10 +24,8 @@ static void give_back(hki_runtime *runtime, hki_gate *first)
 {
     hki_gate *head = atomic_load_explicit(&runtime->returned_gates, memory_order_relaxed);
     hki_gate *last = first;
-    while (last && last->next)
+    while (last->next)
         last = last->next;
-    if (!last)
-        return;
     do
         last->next = head;
     while (!atomic_compare_exchange_weak_explicit(&runtime->returned_gates, &head, first,
@@ -37,8 +35,10 @@ static void give_back(hki_runtime *runtime, hki_gate *first)
 void hki_var_deinit(hki_var *var)
 {
     hki_var_failures_deinit(var);
-    give_back(var->runtime, var->gates);
-    give_back(var->runtime, var->retired);
+    if (var->gates)
+        give_back(var->runtime, var->gates);
+    if (var->retired)
+        give_back(var->runtime, var->retired);
     var->gates = var->retired = NULL;
     var->retired_end = &var->retired;
 }

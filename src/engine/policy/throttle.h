@@ -1,6 +1,6 @@
 /* What an issuing thread does before its next call: go on, help, or wait. Two bounds hold it back. The run-ahead window, of
  * unfinished calls and of bytes that only these hold, is a promise: a thread waits until it is half empty. And of short tasks
- * some hundreds ahead are as good as thousands, while slots, gates and the ring stay in the caches: the soft bound, which is
+ * a thousand ahead is as good as many, while slots, gates and the ring stay in the caches: the soft bound, which is
  * raised where waiting brings the thread no nearer. */
 #ifndef HOCKET_ENGINE_POLICY_THROTTLE_H
 #define HOCKET_ENGINE_POLICY_THROTTLE_H

@@ -45,8 +45,8 @@ bool hki_call_take_axis(hki_call *call, const char *name, int64_t *axis, int ndi
                            name, (long long)*axis, -ndim, ndim - 1, text);
 }
 
-static void call_init(hki_call *call, const hk_op *op, hk_array *const *inputs, int input_count,
-                      const void *options)
+static inline void call_init(hki_call *call, const hk_op *op, hk_array *const *inputs,
+                             int input_count, const void *options)
 {
     call->op = hki_op_for(op, inputs, input_count);
     call->operation = op->name;

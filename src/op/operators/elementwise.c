@@ -212,12 +212,11 @@ static bool run_dense(const hki_call *call, const hk_array *out)
     const hk_dtype values = call->arrays[count - 1]->dtype;
     const hki_numbers numbers = hki_element_numbers(call->op, call->options);
     hki_run run = {.n = size, .given = &numbers};
-    const bool takes_one = hki_element_takes_one(row->element, count);
     bool dense = out->is_contiguous && hki_wide_of(values) == values;
     for (int i = 0; i < count; i++) {
         const hk_array *x = call->arrays[i];
         dense = dense && x->is_contiguous && (x->dtype == values || x->dtype == HK_BOOL) &&
-                (x->size == size || (x->size == 1 && takes_one));
+                (x->size == size || (x->size == 1 && hki_element_takes_one(row->element, count)));
         run.in[i] = hki_array_kernel_data(x);
         run.in_step[i] = x->size == size ? (int64_t)hki_dtype_bytes(x->dtype) : 0;
     }

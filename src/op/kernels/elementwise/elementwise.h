@@ -81,7 +81,8 @@ typedef struct hki_numbers {
 static inline hki_numbers hki_element_numbers(const hk_op *op, const void *options)
 {
     hki_numbers numbers = {0, 0};
-    memcpy(&numbers, options ? options : &numbers, op->options_bytes);
+    if (options)
+        memcpy(&numbers, options, op->options_bytes);
     return numbers;
 }
 
