@@ -18,8 +18,8 @@ enum {
     WINOGRAD_CHANNELS = 16,              /* fewer do not pay for the transformations */
     WINOGRAD_BYTES = 1024 * 1024,        /* of a group of tiles, transformed */
     WINOGRAD_WEIGHT_BYTES = 8192 * 1024, /* of a chunk's weights, or sums for them, transformed */
-    WINOGRAD_SUMS_BYTES = 512 * 1024, /* of sums no more than the call reads or writes, or this */
-    WINOGRAD_WEIGH_LANES = 256        /* a product of BLAS should sum over so many elements */
+    WINOGRAD_SUMS_BYTES = 512 * 1024,    /* of sums, where the weights take less */
+    WINOGRAD_WEIGH_LANES = 256           /* a product of BLAS should sum over so many elements */
 };
 
 /* The phase of tap k and its source offset: target = phase + phases t reads source = step t +
@@ -252,14 +252,18 @@ static bool winograd_pays(hki_conv2d_plan *plan, int64_t samples)
     return fmin(narrow, wide) < plain_cost(plan, samples);
 }
 
-/* For sums of a gradient, transformed. Those of a few small images are larger than all else. */
+/* For sums of a gradient, transformed. Where images are few and small these would be larger than all else, and the source, which is
+ * transformed anew for each chunk, is little work. */
 static int64_t sums_room(const hki_conv2d_plan *plan, int64_t samples)
 {
+    enum { LITTLE = 4 };
     const hki_conv2d_axis *row = &plan->row, *column = &plan->column;
     const int64_t weights = plan->source_channels * row->kernel * column->kernel;
     const int64_t images = samples * row->target * column->target;
-    const int64_t largest = plan->target_channels * hki_max(weights, images) * plan->element_size;
-    return hki_min(hki_max(largest, WINOGRAD_SUMS_BYTES), WINOGRAD_WEIGHT_BYTES);
+    const int64_t bytes = plan->target_channels * weights * plan->element_size;
+    return images > weights / LITTLE
+               ? WINOGRAD_WEIGHT_BYTES
+               : hki_min(hki_max(bytes, WINOGRAD_SUMS_BYTES), WINOGRAD_WEIGHT_BYTES);
 }
 
 /* Tiles, bands, groups, and room for them. */
