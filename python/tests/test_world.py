@@ -181,10 +181,10 @@ all.all_reduce([late])  # under way when Python ends, and MPI with it
 
 
 def python_with_mpi4py():
-    for python in (sys.executable, PYPI / "python"):
+    for python in filter(None, (sys.executable, shutil.which("python", path=PYPI))):
         found = subprocess.run([python, "-c", "import mpi4py, numpy"], capture_output=True, check=False)
         if found.returncode == 0:
-            return str(python)
+            return python
     pytest.skip("mpi4py is not installed")
 
 
