@@ -177,8 +177,8 @@ static void finish(const reduction *what, hk_dtype from, int64_t gathered, hki_r
                    int64_t count)
 {
     const bool is_mean = what->finish == FINISH_MEAN && hki_dtype_is_real(from);
-    for (int64_t k = 0; is_mean && k < count; k++)
-        words[k].f /= (double)gathered;
+    if (is_mean)
+        hki_reduce_divide(words, count, (double)gathered);
     for (int64_t k = 0; !is_mean && what->finish != FINISH_NONE && k < count; k++) {
         hki_reduce_word *word = &words[k];
         switch (what->finish) {

@@ -418,6 +418,15 @@ PRODUCTS(u8, uint8_t, uint32_t, uint64_t)
 PRODUCTS(u16, uint16_t, uint32_t, uint64_t)
 PRODUCTS(u32, uint32_t, uint32_t, uint64_t)
 
+static void divide_words(hki_reduce_word *words, int64_t count, double divisor)
+{
+    int64_t k = 0;
+    for (; k + 4 <= count; k += 4)
+        *(four_f64 *)(void *)(words + k) /= divisor;
+    for (; k < count; k++)
+        words[k].f /= divisor;
+}
+
 const hki_reduce_dense DENSE_HERE = {
     {dense_sum_f32, dense_sum_f64},
     {dense_products_f32, dense_products_f64},
@@ -436,6 +445,7 @@ const hki_reduce_dense DENSE_HERE = {
     {[HKI_REDUCE_SUM] = far_rows_sum,
      [HKI_REDUCE_MAX] = far_rows_max,
      [HKI_REDUCE_MIN] = far_rows_min},
+    divide_words,
     {dense_add_f32, dense_add_f64},
     {[sizeof(uint8_t)] = pack_uint8_t,
      [sizeof(uint16_t)] = pack_uint16_t,

@@ -279,6 +279,11 @@ hki_reduce_word hki_reduce_products(hk_dtype dtype, const void *x, const void *y
     return sum;
 }
 
+void hki_reduce_divide(hki_reduce_word *words, int64_t count, double divisor)
+{
+    dense()->divide(words, count, divisor);
+}
+
 hki_reduce_word hki_reduce_squares_about(hk_dtype dtype, const void *x, double about, int64_t count)
 {
     const int64_t item = (int64_t)hk_dtype_bytes(dtype);

@@ -106,6 +106,9 @@ hki_reduce_word hki_reduce_products(hk_dtype dtype, const void *x, const void *y
 hki_reduce_word hki_reduce_squares_about(hk_dtype dtype, const void *x, double about,
                                          int64_t count);
 
+/* Divides words of floats. */
+void hki_reduce_divide(hki_reduce_word *words, int64_t count, double divisor);
+
 /* words[i] joined with more[i]. */
 void hki_reduce_join(hki_reduce_kind kind, hk_dtype dtype, hki_reduce_word *words,
                      const hki_reduce_word *more, int64_t count);

@@ -40,6 +40,7 @@ typedef struct hki_reduce_dense {
                     hki_reduce_word *words);
     /* Of float32, as hki_reduce_loops.rows, of up to HKI_REDUCE_WIDE columns: one row is read after the other. NULL: none. */
     hki_reduce_rows_fn far_rows[HKI_REDUCE_MIN + 1];
+    void (*divide)(hki_reduce_word *words, int64_t count, double divisor);
     void (*add[2])(int64_t count, hki_reduce_word *restrict to,
                    const hki_reduce_word *restrict from);
     /* Elements of so many bytes of up to HKI_REDUCE_SHORT rows of up to HKI_REDUCE_TILE columns, to rows HKI_REDUCE_TILE
