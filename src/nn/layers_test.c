@@ -89,6 +89,11 @@ static void test_convolutions(void)
     hk_module_release(layer);
 
     CHECK(is_refused(hk_conv2d_layer(0, 3, NULL), "channels is 0 and the window 3 x 3"));
+    layer = hk_conv2d_layer(4, 3, NULL);
+    CHECK(says(hk_wait(hk_forward(layer, normal(hk_shape(8, 36)))), "x has 2 axes, but needs"));
+    CHECK(says(hk_wait(hk_forward(layer, NULL)), "x is NULL"));
+    CHECK(hk_module_entries(layer, NULL, 0) == 0); /* nothing is made of what does not fit */
+    hk_module_release(layer);
     CHECK(is_refused(hk_conv2d_layer(4, 3, &(hk_conv2d_layer_options){.groups = -2}),
                      "groups is -2"));
     CHECK(is_refused(
