@@ -6,6 +6,7 @@
 #include "models/models.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum { LETTERS = 28 };
 
@@ -90,6 +91,20 @@ static bool print_row(const entry *self)
         printf("%-11s %-12s %12" PRId64 " %9.2f  %s\n", self->name, self->input, self->parameters,
                self->flops * 1e-6, self->title);
     return self->parameters >= 0;
+}
+
+int complain_model(const command *self, const char *name)
+{
+    const char *names[MODEL_COUNT + 2] = {"lenet"}; /* and NULL */
+    const char *near = NULL;
+    for (int i = 0; i < MODEL_COUNT; i++) {
+        names[i + 1] = models[i].name;
+        if (*name && !strncmp(models[i].name, name, strlen(name)))
+            near = models[i].name;
+    }
+    near = near ? near : nearest_word(name, names);
+    return options_complain(self, "there is no model \"%s\"%s%s; hocket models lists them", name,
+                            near ? ", did you mean " : "", near ? near : "");
 }
 
 static int run(int count, char **arguments)

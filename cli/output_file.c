@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 bool open_output(const char *option, const char *path, FILE **file)
 {
@@ -23,6 +25,21 @@ bool close_output(const char *option, const char *path, FILE *file)
     if (!written)
         fprintf(stderr, "hocket: --%s: cannot write %s: %s\n", option, path, strerror(errno));
     return written;
+}
+
+bool may_replace(const char *option, const char *path)
+{
+    char folder[4096] = ".";
+    struct stat facts;
+    const char *end = strrchr(path, '/');
+    if (end)
+        snprintf(folder, sizeof folder, "%.*s", end == path ? 1 : (int)(end - path), path);
+    if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode))
+        errno = EISDIR;
+    else if (access(folder, W_OK | X_OK) == 0)
+        return true;
+    fprintf(stderr, "hocket: --%s: cannot write %s: %s\n", option, path, strerror(errno));
+    return false;
 }
 
 bool may_write(const char *option, const char *path)

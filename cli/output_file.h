@@ -11,5 +11,7 @@ bool open_output(const char *option, const char *path, FILE **file);
 bool close_output(const char *option, const char *path, FILE *file);
 /* Whether a file can be written, tried before a long piece of work rather than after it. */
 bool may_write(const char *option, const char *path);
+/* Whether a file can be put in its place (hk_save does so), as far as its folder tells; makes none. */
+bool may_replace(const char *option, const char *path);
 
 #endif

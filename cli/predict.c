@@ -136,8 +136,7 @@ static int run(int count, char **arguments)
                                 operand_count ? "images are" : "a model and images are");
     const model_kind *kind = model_find(operands[0]);
     if (!kind && strcmp(operands[0], "lenet"))
-        return options_complain(&predict_command,
-                                "there is no model \"%s\"; hocket models lists them", operands[0]);
+        return complain_model(&predict_command, operands[0]);
     if (kind && kind->is_language)
         return options_complain(&predict_command, "%s reads texts, not images", kind->name);
     if (!options.load)

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,13 +27,14 @@ static void shape_text(char *text, size_t bytes, const training_data *data,
 bool saved_training_write(const char *path, const char *name, const trainer *from,
                           const training_data *data, const model_options *options)
 {
-    char shape[8 * NUMBER_BYTES];
+    char shape[8 * NUMBER_BYTES], lr[NUMBER_BYTES];
     hk_save_entry entries[LENET_PARAMETERS];
-    hk_metadata_entry texts[TEXTS] = {{"model", name}, {"shape", shape}};
+    hk_metadata_entry texts[TEXTS] = {{"model", name}, {"shape", shape}, {"lr", lr}};
     hk_checkpoint state = trainer_checkpoint(from, entries);
     shape_text(shape, sizeof shape, data, options);
+    snprintf(lr, sizeof lr, "%.17g", from->lr);
     state.metadata = texts;
-    state.metadata_count = 2;
+    state.metadata_count = 3;
     if (data->vocabulary)
         texts[state.metadata_count++] =
             (hk_metadata_entry){"vocabulary", hk_vocabulary_text(data->vocabulary)};
@@ -65,10 +67,15 @@ static bool has_vocabulary(const hk_archive *archive, const char *path, const tr
 }
 
 /* Plain gradient descent has no state that a checkpoint would miss. */
+static bool is_plain(const char *method)
+{
+    return !strcmp(method, "sgd");
+}
+
 static bool has_optimizer(const hk_archive *archive, const char *path, const trainer *to)
 {
     const char *own = hk_archive_metadata(archive, "hocket.optimizer");
-    if (!own || to->optimizer)
+    if (!own || to->optimizer || is_plain(own))
         return true;
     fprintf(stderr, "hocket: %s was trained with --optimizer %.40s; go on with that\n", path, own);
     return false;
@@ -79,19 +86,34 @@ static hk_archive *open_archive(const char *path)
     return hk_load(path, (hk_device){NULL}, &(hk_load_options){.format = HK_FORMAT_SAFETENSORS});
 }
 
+/* What the learning rate was, of which a schedule makes that of each step. */
+static double lr_of(const hk_archive *archive, double otherwise)
+{
+    const char *text = hk_archive_metadata(archive, "lr");
+    const double lr = text ? strtod(text, NULL) : otherwise;
+    return lr >= 0 && lr < HUGE_VAL ? lr : otherwise;
+}
+
 bool saved_training_read(const char *path, const char *name, trainer *to, const training_data *data,
-                         int64_t *epoch)
+                         bool keeps_lr, int64_t *epoch)
 {
     hk_save_entry entries[LENET_PARAMETERS];
     hk_archive *archive = open_archive(path);
     hk_checkpoint state = trainer_checkpoint(to, entries);
     bool is_good = is_of(archive, path, name) && has_vocabulary(archive, path, data) &&
                    has_optimizer(archive, path, to);
+    if (is_good && !keeps_lr)
+        to->lr = lr_of(archive, to->lr);
+    if (is_plain(hk_optimizer_get_method(to->optimizer)) &&
+        !hk_archive_metadata(archive, "hocket.optimizer"))
+        state.optimizer = NULL;
     hk_archive_release(archive);
     if (is_good) {
         trainer_warm_up(to);
         is_good = !hk_status_print(hk_checkpoint_load(path, &state), stderr);
     }
+    if (is_good && to->optimizer)
+        hk_optimizer_set_lr(to->optimizer, to->lr);
     if (is_good)
         *epoch = trainer_resume(to, &state);
     return is_good;

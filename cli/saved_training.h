@@ -14,9 +14,9 @@ typedef struct saved_shape {
 /* False, and printed, when it cannot be: so below. name: the network's. */
 bool saved_training_write(const char *path, const char *name, const trainer *from,
                           const training_data *data, const model_options *options);
-/* Sets *epoch to the one to go on with, from 0. */
+/* Sets *epoch to the one to go on with, from 0. keeps_lr: the trainer's learning rate is to be used, and not the file's. */
 bool saved_training_read(const char *path, const char *name, trainer *to, const training_data *data,
-                         int64_t *epoch);
+                         bool keeps_lr, int64_t *epoch);
 
 /* What a file says of its network. The archive is the caller's; failed ones are refused. */
 bool saved_shape_read(const hk_archive *archive, const char *path, const char *name,

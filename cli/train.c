@@ -58,7 +58,8 @@ static const option_row rows[] = {
     TEXT("save", save, "FILE",
          "write the whole training there after each epoch, and when it is\n"
          "interrupted, as safetensors"),
-    TEXT("resume", resume, "FILE", "go on from such a file, as if it had never stopped"),
+    TEXT("resume", resume, "FILE", "go on from such a file, as if it had never stopped: with its seed, and\n"
+         "its learning rate unless --lr says another"),
     OPTION_HEADING("models but lenet"),
     INT("size", size, 1, 4096,
         "rows and columns that images are resized to (default: those of hocket\n"
@@ -97,6 +98,7 @@ static const option_row rows[] = {
 typedef struct training {
     train_options options;
     const char *name;          /* of what is trained */
+    bool has_lr, has_seed;     /* they were given */
     const model_kind *network; /* NULL: lenet */
     model_options model;       /* how it is made */
     lr_schedule schedule;
@@ -298,6 +300,10 @@ static void fill_in(training *self)
     train_options *options = &self->options;
     const model_kind *network = self->network;
     const bool is_sgd = !options->optimizer;
+    self->has_lr = options->lr >= 0;
+    self->has_seed = options->seed >= 0;
+    if (!self->has_seed)
+        options->seed = 0;
     if (!options->batch_size)
         options->batch_size = network && network->is_language ? 64 : 256;
     if (options->lr < 0)
@@ -322,6 +328,28 @@ static void print_head(const training *self)
             options->schedule ? ", " : "", options->schedule ? options->schedule : "");
 }
 
+/* hk_sgd has its rate from the call; so where that changes, an optimiser is what steps can be captured with. */
+static const char *optimizer_of(const training *self)
+{
+    if (!self->options.optimizer && self->schedule != LR_CONSTANT)
+        return "sgd";
+    return self->options.optimizer;
+}
+
+/* The seed of a training that goes on is that it began with. */
+static bool take_seed(training *self)
+{
+    train_options *options = &self->options;
+    const int64_t its = (int64_t)hk_loader_get_position(self->trainer.train).seed;
+    if (options->seed != its && self->has_seed) {
+        fprintf(stderr, "hocket: %s was trained with --seed %" PRId64 "; go on with that\n",
+                options->resume, its);
+        return false;
+    }
+    options->seed = its;
+    return true;
+}
+
 static bool set_up_trainer(training *self)
 {
     const train_options *options = &self->options;
@@ -329,7 +357,7 @@ static bool set_up_trainer(training *self)
     self->model.classes = self->data.classes;
     if (!trainer_init(&self->trainer, &(trainer_options){.network = self->network,
                                                          .size = self->model,
-                                                         .optimizer = options->optimizer,
+                                                         .optimizer = optimizer_of(self),
                                                          .schedule = self->schedule,
                                                          .epochs = options->epochs,
                                                          .train = self->data.train,
@@ -342,8 +370,9 @@ static bool set_up_trainer(training *self)
                                                          .group = hk_group_world(),
                                                          .init = options->init}))
         return false;
-    if (options->resume && !saved_training_read(options->resume, self->name, &self->trainer,
-                                                &self->data, &self->first_epoch))
+    if (options->resume && !(saved_training_read(options->resume, self->name, &self->trainer,
+                                                 &self->data, self->has_lr, &self->first_epoch) &&
+                             take_seed(self)))
         return false;
     if (self->first_epoch < options->epochs)
         return true;
@@ -405,6 +434,8 @@ static int train(training *self, const device_list *list)
         return 1;
     if (!start_world(self))
         return EXIT_USAGE;
+    if (options->save && !may_replace("save", options->save))
+        return 1;
     if (!set_up(self, list) || !open_output("plot", options->plot, &self->plot) ||
         !open_output("loss-log", options->loss_log, &self->loss_log) ||
         !open_output("order-log", options->order_log, &self->order_log) ||
@@ -513,8 +544,7 @@ static bool find_wanted(training *self, const char *name)
     self->name = name;
     self->network = model_find(name);
     if (!self->network && strcmp(name, "lenet")) {
-        options_complain(&train_command, "there is no model \"%s\"; hocket models lists them",
-                         name);
+        complain_model(&train_command, name);
         return false;
     }
     if (!check_options(self) || !find_schedule(self) || !find_optimizer(&self->options))
@@ -528,7 +558,7 @@ static int run(int count, char **arguments)
     char *operands[1];
     int operand_count, status;
     device_list list;
-    training self = {.options = {.epochs = 10, .lr = -1}};
+    training self = {.options = {.epochs = 10, .lr = -1, .seed = -1}};
     if (!options_parse(&train_command, count, arguments, &self.options, operands, 1, &operand_count,
                        &status))
         return status;

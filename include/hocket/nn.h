@@ -125,6 +125,9 @@ HK_API hk_module *hk_avg_pool1d_layer(int64_t size, int64_t stride, int64_t padd
 /* (n, channels, h, w) to (n, channels, rows, columns): as many windows as that. */
 HK_API hk_module *hk_adaptive_avg_pool2d_layer(int64_t rows, int64_t columns);
 HK_API hk_module *hk_adaptive_max_pool2d_layer(int64_t rows, int64_t columns);
+/* (n, channels, t) to (n, channels, size), likewise. */
+HK_API hk_module *hk_adaptive_avg_pool1d_layer(int64_t size);
+HK_API hk_module *hk_adaptive_max_pool1d_layer(int64_t size);
 /* The mean over all axes but the first two, which remain; and the largest element. */
 HK_API hk_module *hk_global_avg_pool_layer(void);
 HK_API hk_module *hk_global_max_pool_layer(void);

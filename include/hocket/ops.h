@@ -858,6 +858,21 @@ typedef struct hk_adaptive_max_pool2d_options {
 } hk_adaptive_max_pool2d_options;
 HK_API hk_array *hk_adaptive_max_pool2d(hk_array *x, const hk_adaptive_max_pool2d_options *options);
 
+/* y[n,c,i] = mean of x[n,c,i's elements]. Mean of each window of x (n,channels,length), where
+ * windows are such that there are `size`: (n,channels,size). As of images of one row. */
+typedef struct hk_adaptive_avg_pool1d_options {
+    int64_t size; /* the length of the result (default: 1) */
+} hk_adaptive_avg_pool1d_options;
+HK_API hk_array *hk_adaptive_avg_pool1d(hk_array *x, const hk_adaptive_avg_pool1d_options *options);
+
+/* y[n,c,i] = max of x[n,c,i's elements]. Largest element of each window of x
+ * (n,channels,length), where windows are such that there are `size`: (n,channels,size). As of
+ * images of one row. */
+typedef struct hk_adaptive_max_pool1d_options {
+    int64_t size; /* the length of the result (default: 1) */
+} hk_adaptive_max_pool1d_options;
+HK_API hk_array *hk_adaptive_max_pool1d(hk_array *x, const hk_adaptive_max_pool1d_options *options);
+
 /* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Each channel of x (n,channels,…)
  * normalised, then scaled by gamma and shifted by beta (channels), all of one dtype. Without
  * mean and variance, by those of the batch: over all axes but the channels', of 2 elements or
@@ -1897,6 +1912,12 @@ HK_API hk_array *hk_adaptive_avg_pool2d_at(hk_source at, hk_array *x,
 HK_API hk_array *hk_adaptive_max_pool2d_at(hk_source at, hk_array *x,
                                            const hk_adaptive_max_pool2d_options *options);
 #define hk_adaptive_max_pool2d(...) hk_adaptive_max_pool2d_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_adaptive_avg_pool1d_at(hk_source at, hk_array *x,
+                                           const hk_adaptive_avg_pool1d_options *options);
+#define hk_adaptive_avg_pool1d(...) hk_adaptive_avg_pool1d_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_adaptive_max_pool1d_at(hk_source at, hk_array *x,
+                                           const hk_adaptive_max_pool1d_options *options);
+#define hk_adaptive_max_pool1d(...) hk_adaptive_max_pool1d_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_batch_norm_at(hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
                                   hk_array *mean, hk_array *variance,
                                   const hk_batch_norm_options *options);

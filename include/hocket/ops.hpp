@@ -2265,6 +2265,43 @@ inline array adaptive_max_pool2d(const array &x, const adaptive_max_pool2d_optio
     return array::take(hk_adaptive_max_pool2d_at(at, x.get(), &c));
 }
 
+/* y[n,c,i] = mean of x[n,c,i's elements]. Mean of each window of x (n,channels,length), where
+ * windows are such that there are `size`: (n,channels,size). As of images of one row. */
+struct adaptive_avg_pool1d_options {
+    HKI_OPTION(adaptive_avg_pool1d_options, int64_t, size)
+    hk_adaptive_avg_pool1d_options to_c() const noexcept
+    {
+        hk_adaptive_avg_pool1d_options c = {};
+        c.size = size;
+        return c;
+    }
+};
+inline array adaptive_avg_pool1d(const array &x, const adaptive_avg_pool1d_options &options = {},
+                                 hk_source at = here()) noexcept
+{
+    const hk_adaptive_avg_pool1d_options c = options.to_c();
+    return array::take(hk_adaptive_avg_pool1d_at(at, x.get(), &c));
+}
+
+/* y[n,c,i] = max of x[n,c,i's elements]. Largest element of each window of x
+ * (n,channels,length), where windows are such that there are `size`: (n,channels,size). As of
+ * images of one row. */
+struct adaptive_max_pool1d_options {
+    HKI_OPTION(adaptive_max_pool1d_options, int64_t, size)
+    hk_adaptive_max_pool1d_options to_c() const noexcept
+    {
+        hk_adaptive_max_pool1d_options c = {};
+        c.size = size;
+        return c;
+    }
+};
+inline array adaptive_max_pool1d(const array &x, const adaptive_max_pool1d_options &options = {},
+                                 hk_source at = here()) noexcept
+{
+    const hk_adaptive_max_pool1d_options c = options.to_c();
+    return array::take(hk_adaptive_max_pool1d_at(at, x.get(), &c));
+}
+
 /* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Each channel of x (n,channels,…)
  * normalised, then scaled by gamma and shifted by beta (channels), all of one dtype. Without
  * mean and variance, by those of the batch: over all axes but the channels', of 2 elements or

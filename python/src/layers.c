@@ -196,6 +196,22 @@ static hk_module *make_adaptive_max(PyObject *arguments)
     return make_adaptive(arguments, hk_adaptive_max_pool2d_layer);
 }
 
+static hk_module *make_adaptive_line(PyObject *arguments, hk_module *(*make)(int64_t))
+{
+    long long size;
+    return PyArg_ParseTuple(arguments, "L", &size) ? make(size) : NULL;
+}
+
+static hk_module *make_adaptive_avg_line(PyObject *arguments)
+{
+    return make_adaptive_line(arguments, hk_adaptive_avg_pool1d_layer);
+}
+
+static hk_module *make_adaptive_max_line(PyObject *arguments)
+{
+    return make_adaptive_line(arguments, hk_adaptive_max_pool1d_layer);
+}
+
 static hk_module *make_plain(PyObject *arguments, hk_module *(*make)(void))
 {
     return PyArg_ParseTuple(arguments, "") ? make() : NULL;
@@ -336,6 +352,8 @@ static const struct {
     {"avg_pool1d", make_avg_pool1d},
     {"adaptive_avg_pool2d", make_adaptive_avg},
     {"adaptive_max_pool2d", make_adaptive_max},
+    {"adaptive_avg_pool1d", make_adaptive_avg_line},
+    {"adaptive_max_pool1d", make_adaptive_max_line},
     {"global_avg_pool", make_global_avg},
     {"global_max_pool", make_global_max},
     {"flatten", make_flatten},

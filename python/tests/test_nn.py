@@ -270,6 +270,9 @@ def test_pools_of_sequences_and_to_a_size():
     np.testing.assert_allclose(values(nn.MaxPool1d(2)(array(x))), x.reshape(2, 3, 3, 2).max(3))
     np.testing.assert_allclose(values(nn.AvgPool1d(3, stride=1)(array(x)))[..., 0], x[..., :3].mean(2), rtol=1e-4, atol=1e-6)
     x = draw(2, 3, 4, 6)
+    line = x[:, :, 0]
+    np.testing.assert_allclose(values(nn.AdaptiveAvgPool1d(3)(array(line))), line.reshape(2, 3, 3, -1).mean(3), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(values(nn.AdaptiveMaxPool1d(3)(array(line))), line.reshape(2, 3, 3, -1).max(3), rtol=1e-6)
     np.testing.assert_allclose(values(nn.AdaptiveAvgPool2d((2, 3))(array(x))), x.reshape(2, 3, 2, 2, 3, 2).mean((3, 5)), rtol=1e-4,
                                atol=1e-6)
     np.testing.assert_allclose(values(nn.AdaptiveMaxPool2d(2)(array(x))), x.reshape(2, 3, 2, 2, 2, 3).max((3, 5)))

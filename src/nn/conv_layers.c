@@ -56,7 +56,7 @@ static hk_array *conv2d_forward(hk_module *self, hk_array *const *inputs, int co
     const conv2d_layer *layer = self->options;
     const hk_conv2d_layer_options *options = &layer->options;
     const int64_t *window = layer->window;
-    hk_array *refused = NULL, *x = hki_module_input(inputs, 2, self->kind, &refused);
+    hk_array *refused = NULL, *x = hki_module_input(inputs, 4, self->kind, &refused);
     (void)count;
     if (!x)
         return refused;
@@ -92,7 +92,7 @@ static hk_array *transpose_forward(hk_module *self, hk_array *const *inputs, int
     const transpose_layer *layer = self->options;
     const hk_conv2d_transpose_layer_options *options = &layer->options;
     const int64_t *window = layer->window;
-    hk_array *refused = NULL, *x = hki_module_input(inputs, 2, self->kind, &refused);
+    hk_array *refused = NULL, *x = hki_module_input(inputs, 4, self->kind, &refused);
     (void)count;
     if (!x)
         return refused;
@@ -134,7 +134,7 @@ static hk_array *conv1d_forward(hk_module *self, hk_array *const *inputs, int co
 {
     const conv1d_layer *layer = self->options;
     const hk_conv1d_layer_options *options = &layer->options;
-    hk_array *refused = NULL, *x = hki_module_input(inputs, 2, self->kind, &refused);
+    hk_array *refused = NULL, *x = hki_module_input(inputs, 3, self->kind, &refused);
     (void)count;
     if (!x)
         return refused;

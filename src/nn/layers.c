@@ -18,8 +18,11 @@ hk_array *hki_module_input(hk_array *const *inputs, int least, const char *opera
     if (!gone && !x->failed && x->shape.ndim >= least)
         return x;
     hk_status_release(gone);
-    *refused = hki_array_create_failed(NULL, operation, inputs, 1, HK_INVALID_ARGUMENT,
-                                       "x has %d axes, but needs at least %d", hk_ndim(x), least);
+    *refused =
+        x ? hki_array_create_failed(NULL, operation, inputs, 1, HK_INVALID_ARGUMENT,
+                                    "x has %d axes, but needs at least %d", hk_ndim(x), least)
+          : hki_array_create_failed(NULL, operation, NULL, 0, HK_INVALID_ARGUMENT,
+                                    "x is NULL; an array would be right");
     return NULL;
 }
 

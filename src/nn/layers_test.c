@@ -89,6 +89,11 @@ static void test_convolutions(void)
     hk_module_release(layer);
 
     CHECK(is_refused(hk_conv2d_layer(0, 3, NULL), "channels is 0 and the window 3 x 3"));
+    layer = hk_conv2d_layer(4, 3, NULL);
+    CHECK(says(hk_wait(hk_forward(layer, normal(hk_shape(8, 36)))), "x has 2 axes, but needs"));
+    CHECK(says(hk_wait(hk_forward(layer, NULL)), "x is NULL"));
+    CHECK(hk_module_entries(layer, NULL, 0) == 0); /* nothing is made of what does not fit */
+    hk_module_release(layer);
     CHECK(is_refused(hk_conv2d_layer(4, 3, &(hk_conv2d_layer_options){.groups = -2}),
                      "groups is -2"));
     CHECK(is_refused(
@@ -119,6 +124,12 @@ static void test_pools(void)
                 hk_adaptive_avg_pool2d(x, &(hk_adaptive_avg_pool2d_options){.size = {4, 3}}));
     check_layer(hk_adaptive_max_pool2d_layer(4, 3), x,
                 hk_adaptive_max_pool2d(x, &(hk_adaptive_max_pool2d_options){.size = {4, 3}}));
+    check_layer(hk_adaptive_avg_pool1d_layer(4), line,
+                hk_adaptive_avg_pool1d(line, &(hk_adaptive_avg_pool1d_options){.size = 4}));
+    check_layer(hk_adaptive_max_pool1d_layer(3), line,
+                hk_max_pool1d(line, &(hk_max_pool1d_options){.kernel = 3}));
+    CHECK(says(hk_wait(hk_adaptive_max_pool1d(line, &(hk_adaptive_max_pool1d_options){.size = 10})),
+               "size[1] is 10"));
     check_layer(hk_global_max_pool_layer(), x,
                 hk_max(x, &(hk_max_options){.axes = hk_shape(2, 3)}));
     hk_module *layer = hk_global_max_pool_layer();

@@ -135,6 +135,7 @@ static void test_set(void)
     CHECK(hk_status_code(hk_module_set(net, "7.weight", x)) == HK_NOT_FOUND);
     CHECK(hk_status_code(hk_module_set(net, "", x)) == HK_NOT_FOUND);
     CHECK(hk_status_code(hk_module_set(net, "1.weight", x)) == HK_INVALID_ARGUMENT);
+    CHECK(hk_status_code(hk_module_set(net, "1.wait", x)) == HK_NOT_FOUND); /* it has been called */
     hk_module_release(net);
     hk_module_release(fresh);
     hk_module_release(used);

@@ -41,6 +41,18 @@ hk_module *hk_adaptive_max_pool2d_layer(int64_t rows, int64_t columns)
     return hk_operator_layer("adaptive_max_pool2d", &options, sizeof options);
 }
 
+hk_module *hk_adaptive_avg_pool1d_layer(int64_t size)
+{
+    const hk_adaptive_avg_pool1d_options options = {.size = size};
+    return hk_operator_layer("adaptive_avg_pool1d", &options, sizeof options);
+}
+
+hk_module *hk_adaptive_max_pool1d_layer(int64_t size)
+{
+    const hk_adaptive_max_pool1d_options options = {.size = size};
+    return hk_operator_layer("adaptive_max_pool1d", &options, sizeof options);
+}
+
 /* All axes but the first two, of three or more. */
 static hk_dims positions(const hk_array *x)
 {

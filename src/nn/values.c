@@ -352,6 +352,11 @@ const hk_status *(hk_module_set)(hk_module *root, const char *path, hk_array *x)
     HK_SCOPE;
     HK_PAUSE;
     const hki_module_value *value = find(self, name);
+    if (!value && self->shape.ndim >= 0)
+        return hki_status_lend(hki_status_create(
+            HK_NOT_FOUND, NULL,
+            "path is \"%s\", but the %s there has been called, and has no such array", path,
+            self->kind));
     if (!value)
         return keep(self, name, (hk_copy)(x)) ? hki_status_ok() : hki_status_no_memory();
     const hk_dims *has = &value->array->shape;

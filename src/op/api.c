@@ -220,6 +220,12 @@ _Static_assert(sizeof(hk_adaptive_avg_pool2d_options) == 16 &&
 _Static_assert(sizeof(hk_adaptive_max_pool2d_options) == 16 &&
                offsetof(hk_adaptive_max_pool2d_options, size) == 0,
                "hk_adaptive_max_pool2d_options");
+_Static_assert(sizeof(hk_adaptive_avg_pool1d_options) == 8 &&
+               offsetof(hk_adaptive_avg_pool1d_options, size) == 0,
+               "hk_adaptive_avg_pool1d_options");
+_Static_assert(sizeof(hk_adaptive_max_pool1d_options) == 8 &&
+               offsetof(hk_adaptive_max_pool1d_options, size) == 0,
+               "hk_adaptive_max_pool1d_options");
 _Static_assert(sizeof(hk_batch_norm_options) == 8 &&
                offsetof(hk_batch_norm_options, eps) == 0,
                "hk_batch_norm_options");
@@ -2709,6 +2715,24 @@ hk_array *(hk_adaptive_max_pool2d)(hk_array *x, const hk_adaptive_max_pool2d_opt
 }
 HKI_AT(hk_array *, hk_adaptive_max_pool2d, (hk_source at, hk_array *x,
                                             const hk_adaptive_max_pool2d_options *options),
+       (x, options))
+
+hk_array *(hk_adaptive_avg_pool1d)(hk_array *x, const hk_adaptive_avg_pool1d_options *options)
+{
+    return hki_op_call(&hki_op_adaptive_avg_pool1d, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_adaptive_avg_pool1d, (hk_source at, hk_array *x,
+                                            const hk_adaptive_avg_pool1d_options *options),
+       (x, options))
+
+hk_array *(hk_adaptive_max_pool1d)(hk_array *x, const hk_adaptive_max_pool1d_options *options)
+{
+    return hki_op_call(&hki_op_adaptive_max_pool1d, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_adaptive_max_pool1d, (hk_source at, hk_array *x,
+                                            const hk_adaptive_max_pool1d_options *options),
        (x, options))
 
 hk_array *(hk_batch_norm)(hk_array *x, hk_array *gamma, hk_array *beta, hk_array *mean,

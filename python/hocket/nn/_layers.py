@@ -127,6 +127,21 @@ class AdaptiveMaxPool2d(_Adaptive):
     _kind = "adaptive_max_pool2d"
 
 
+class AdaptiveAvgPool1d(_Described):
+    """(n, channels, t) to (n, channels, size): the mean of each of as many windows."""
+    _kind = "adaptive_avg_pool1d"
+    _has_arrays = False
+
+    def __init__(self, size):
+        super().__init__(self._kind, size)
+        self._text = f"{size}"
+
+
+class AdaptiveMaxPool1d(AdaptiveAvgPool1d):
+    """(n, channels, t) to (n, channels, size): the largest of each of as many windows."""
+    _kind = "adaptive_max_pool1d"
+
+
 class GlobalAvgPool(Layer):
     """The mean over all axes but the first two, which remain."""
     _has_arrays = False

@@ -5,9 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define ADAPTIVE_POOL2D_OPTIONS(F, op) F(op, INT2, size, "{1, 1}", "rows and columns of the result")
-HKI_OPTIONS(adaptive_avg_pool2d, ADAPTIVE_POOL2D_OPTIONS)
-typedef hki_adaptive_avg_pool2d_options hki_adaptive_max_pool2d_options;
+HKI_OPTIONS_TABLE(adaptive_avg_pool2d, ADAPTIVE_POOL2D_OPTIONS)
 #define adaptive_max_pool2d_params adaptive_avg_pool2d_params
 
 /* What sets the two apart; hk_op.data. */

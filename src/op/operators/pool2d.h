@@ -16,6 +16,7 @@
 #define AVG_POOL2D_OPTIONS(F, op)                                                                  \
     MAX_POOL2D_OPTIONS(F, op)                                                                      \
     F(op, BOOL, count_include_pad, "false", "padding counts as zeros, not as absent")
+#define ADAPTIVE_POOL2D_OPTIONS(F, op) F(op, INT2, size, "{1, 1}", "rows and columns of the result")
 /* What dy does not tell: height and width of x. */
 #define AVG_POOL2D_BACKWARD_ARGUMENTS(F, op)                                                       \
     AVG_POOL2D_OPTIONS(F, op) F(op, INT2, size, "", "height and width of x")
@@ -24,6 +25,8 @@ HKI_OPTIONS_STRUCT(max_pool2d, MAX_POOL2D_OPTIONS)
 HKI_OPTIONS_STRUCT(avg_pool2d, AVG_POOL2D_OPTIONS)
 HKI_OPTIONS_STRUCT(avg_pool2d_backward, AVG_POOL2D_BACKWARD_ARGUMENTS)
 typedef hki_max_pool2d_options hki_max_pool2d_backward_options;
+HKI_OPTIONS_STRUCT(adaptive_avg_pool2d, ADAPTIVE_POOL2D_OPTIONS)
+typedef hki_adaptive_avg_pool2d_options hki_adaptive_max_pool2d_options;
 
 /* Windows along one axis. One that would begin behind x is none (as PyTorch has it), so that each has an element of x. */
 static inline int64_t hki_pool2d_windows(int64_t size, int64_t kernel, int64_t stride, int64_t pad,
