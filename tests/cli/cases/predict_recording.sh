@@ -1,4 +1,4 @@
-# hocket predict of a recording is hocket forecast: for 1024 devices that all differ, too, within ten seconds.
+# hocket predict of a recording is hocket forecast: for 1024 devices that all differ, too, each within ten seconds.
 run=$(dirname "$0")/forecast/run.json
 topology=$(dirname "$0")/../../../examples/topologies/gpu_machines.json
 begin=$SECONDS
