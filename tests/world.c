@@ -509,6 +509,9 @@ int main(void)
     if (hk_status_print(hk_world_init(NULL), stderr))
         return 1;
     CHECK(!hk_ok(hk_world_init(NULL)));
+    if (getenv("WORLD_RANKS"))
+        CHECK(!strpbrk(hk_world_library(), "\t:\n") &&
+              strpbrk(hk_world_library(), "123456789")); /* "MPICH 4.0.2" */
     if (getenv(
             "WORLD_HAS_LOADED")) /* an MPI other than the launcher's, which must not come beside it */
         CHECK(!dlopen("libmpich.so.12", RTLD_LAZY | RTLD_NOLOAD));

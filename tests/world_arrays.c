@@ -174,6 +174,53 @@ static void test_dtypes(void)
     CHECK(hk_ok(hk_wait_all()));
 }
 
+/* ---- gradients --------------------------------------------------------------------------------------------------------- */
+
+typedef hk_array *(*move_fn)(hk_group *, hk_array *);
+typedef enum move { SUM, GATHER, SCATTER, SWAP, MOVE_COUNT } move;
+
+/* The weights of rank `whose`, of what a move gives: the loss is the sum of all ranks' weighted results. */
+static hk_array *weights(int whose, move which, int64_t rows)
+{
+    const int64_t given = which == GATHER ? rows * size : which == SCATTER ? rows / size : rows;
+    return values(3 * whose + 1, given, 3, HK_F64);
+}
+
+/* What comes back to this rank, put together by one process. */
+static hk_array *gradient(move which, int64_t rows)
+{
+    hk_array *parts[MAX_RANKS], *sum = weights(0, which, rows);
+    const int64_t slice = which == GATHER ? rows : rows / size;
+    for (int r = 0; r < size; r++) {
+        hk_array *its = weights(r, which, rows);
+        sum = r ? hk_add(sum, its) : sum;
+        parts[r] = which == SWAP ? hk_slice(its, 0, slice * rank, slice * (rank + 1)) : its;
+    }
+    if (which == GATHER)
+        return hk_slice(sum, 0, slice * rank, slice * (rank + 1));
+    return which == SUM ? sum : hk_concat(parts, size, 0);
+}
+
+/* Of arrays as they are, transposed and every second row: the gradient goes on through what was before the move. */
+static void test_gradients(void)
+{
+    static const move_fn moves[] = {(hk_group_sum), (hk_group_all_gather),
+                                    (hk_group_reduce_scatter), (hk_group_all_to_all)};
+    for (int which = 0; which < MOVE_COUNT; which++)
+        for (int how = PLAIN; how <= STEPPED; how++) {
+            HK_SCOPE;
+            const int64_t rows = 4 * size;
+            hk_array *x = values(rank, rows, 3, HK_F64);
+            hk_attach_grad(x, HK_GRAD_WRITE);
+            hk_record_begin();
+            hk_array *y = moves[which](all, laid_out(x, (layout)how));
+            hk_array *loss = hk_sum(hk_multiply(y, weights(rank, (move)which, rows)), NULL);
+            hk_record_end();
+            CHECK(hk_ok(hk_backward(loss)));
+            expect("gradient", hk_grad(x), gradient((move)which, rows), HK_F64, (layout)how);
+        }
+}
+
 /* ---- no axes, no elements, many axes -------------------------------------------------------------------------------- */
 
 static void test_shapes(void)
@@ -260,6 +307,7 @@ int main(void)
     device = name ? hk_device_named(name) : hk_device_default();
     CHECK(getenv("WORLD_RANKS") ? size == atoi(getenv("WORLD_RANKS")) : size == 1);
     test_dtypes();
+    test_gradients();
     test_shapes();
     test_refused();
     CHECK(hk_ok(hk_wait_all()));

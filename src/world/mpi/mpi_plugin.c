@@ -209,8 +209,14 @@ static void describe(char *text, size_t bytes)
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
     MPI_Get_library_version(version, &length);
-    version[strcspn(version, ",\n")] = '\0'; /* the name is before the first */
-    snprintf(text, bytes, "%s", version);
+    version[strcspn(version, ",\n")] = '\0';   /* the name is before the first */
+    char *word = strstr(version, " Version:"); /* "MPICH Version:\t4.0.2" */
+    if (word) {
+        *word = '\0';
+        word += strlen(" Version:");
+        word += strspn(word, " \t");
+    }
+    snprintf(text, bytes, "%s%s%s", version, word ? " " : "", word ? word : "");
 }
 
 static bool send(const void *data, size_t bytes, int to, int tag, hki_mpi_request *request)
