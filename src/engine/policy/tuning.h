@@ -23,8 +23,8 @@ enum {
     HKI_SYNC_WAITS = 8,
 
     /* ---- how far an issuing thread is ahead (throttle.c) ---- */
-    /* Unfinished short tasks whose slots stay in the caches: "y=x+1", handed over, takes twice as long without. Half of them
-     * outlast the nap of a thread that waits for the others: "chain" of 100 ns, handed over, takes 1.3 times as long with 512. */
+    /* Unfinished short tasks whose slots stay in the caches: "y=x+1", handed over, takes twice as long without. With 512 a thread
+     * that waits for the others naps longer than they last: "fan-out 64" of 200 ns, by choice, takes 1.3 times as long. */
     HKI_SOFT_TASKS = 1024,
     /* What such a task takes at most, for each core. "METG": no size is slower than its neighbours. */
     HKI_SOFT_NS = 1000,
