@@ -48,10 +48,10 @@ static hki_cuda_step_rows rows_at(const layer *of, void *data, int64_t parts, in
                                 of->steps * each};
 }
 
-/* The states that step i goes on from. */
+/* The states that step i goes on from; not there: zeros. */
 static hki_cuda_step_rows rows_before(const layer *of, void *all, void *first, int64_t i)
 {
-    return i > 0 ? rows_at(of, all, 1, i - 1) : (hki_cuda_step_rows){first, of->units};
+    return i > 0 ? rows_at(of, all, 1, i - 1) : (hki_cuda_step_rows){first, first ? of->units : 0};
 }
 
 void hki_cuda_call_recurrence(const hki_kernel_call *call, hki_cuda_stream *stream)
@@ -66,16 +66,16 @@ void hki_cuda_call_recurrence(const hki_kernel_call *call, hki_cuda_stream *stre
     const bool has_c = of.kind == HKI_RECURRENCE_LSTM;
     void *h = call->out[H].data, *c = elements_of(&call->out[C]), *h0 = elements_of(&call->in[H0]);
     for (int64_t i = 0; i < of.steps; i++) {
+        const hki_cuda_step_rows before = rows_before(&of, h, h0, i);
         const hki_cuda_recurrence_step step = {
             .from_h = {.rows = of.rows,
                        .units = of.units,
-                       .depth = of.units,
-                       .left = rows_before(&of, h, h0, i),
+                       .depth = before.data ? of.units : 0,
+                       .left = before,
                        .weight = call->in[WEIGHT].data},
             .bias = call->in[BIAS].data,
             .x = rows_at(&of, x, of.parts.sums, i),
-            .state = has_c ? rows_before(&of, c, elements_of(&call->in[C0]), i)
-                           : rows_before(&of, h, h0, i),
+            .state = has_c ? rows_before(&of, c, elements_of(&call->in[C0]), i) : before,
             .h = rows_at(&of, h, 1, i),
             .c = rows_at(&of, c, 1, i),
             .kept = rows_at(&of, elements_of(&call->out[KEPT]), of.parts.kept, i),

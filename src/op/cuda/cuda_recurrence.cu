@@ -115,11 +115,10 @@ HKI_KERNEL void HKI_BOUNDS(STEP_THREADS, 2)
 {
     const step_place here = step_place_of(step.from_h);
     constexpr bool has_registers = sizeof(T) == sizeof(float); /* to read it meanwhile */
-    T x[Kind::sums] = {}, bias[Kind::sums] = {}, h[Kind::sums] = {}, state = 0;
+    T x[Kind::sums] = {}, bias[Kind::sums] = {}, h[Kind::sums], state = 0;
     if (has_registers && here.is_within)
         read_unit(step, here, x, bias, &state);
-    if (step.from_h.left.data) /* to all threads alike */
-        step_multiply<T, Kind::sums>(step.from_h, here, is_wide, h);
+    step_multiply<T, Kind::sums>(step.from_h, here, is_wide, h);
     if (!here.is_within)
         return;
     if (!has_registers)

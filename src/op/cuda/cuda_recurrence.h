@@ -16,14 +16,14 @@ typedef struct hki_cuda_step_rows {
     int64_t row;
 } hki_cuda_step_rows;
 
-/* A product of rows with rows of weights, which are without gaps: both have `depth` elements, at least 1. */
+/* A product of rows with rows of weights, which are without gaps: both have `depth` elements; 0: it is 0. */
 typedef struct hki_cuda_step_product {
-    int64_t rows, units, depth; /* at least 1 */
+    int64_t rows, units, depth; /* rows, units: at least 1 */
     hki_cuda_step_rows left;
     const void *weight; /* (parts units, depth) */
 } hki_cuda_step_product;
 
-/* left: h before the step, not there: zeros; state: of LSTM c before it, of GRU h; x: the sums of inputs. Of `c` and `kept` as the kind has them. */
+/* left: h before the step; state: of LSTM c before it, of GRU h; x: the sums of inputs. Of `c` and `kept` as the kind has them. */
 typedef struct hki_cuda_recurrence_step {
     hki_cuda_step_product from_h;
     const void *bias;
