@@ -410,7 +410,7 @@ static void grad(hki_grad_call *call)
 static const hki_sample samples[] = {
     {TANH(3, 4, 2, 5), GIVEN(HKI_RECURRENCE_TANH, true, true)},
     {NO_STATE(3, 4, 2, 5, 1), GIVEN(HKI_RECURRENCE_TANH, false, true)},
-    {NO_STATE(11, 3, 2, 300, 3), GIVEN(HKI_RECURRENCE_GRU, true, true)},
+    {NO_STATE(11, 3, 2, 20, 3), GIVEN(HKI_RECURRENCE_GRU, true, true)},
     {NO_STATE(3, 4, 2, 5, 4), GIVEN(HKI_RECURRENCE_LSTM, false, true)},
     {GRU(3, 4, 2, 5), GIVEN(HKI_RECURRENCE_GRU, false, true)},
     {GRU(9, 3, 6, 4), GIVEN(HKI_RECURRENCE_GRU, true, true)},
