@@ -18,9 +18,9 @@ typedef enum hk_all_reduce_algorithm {
     HK_ALL_REDUCE_PARTS /* each device sums its part of all arrays and writes it to all of them */
 } hk_all_reduce_algorithm;
 
-/* Replaces each of n arrays, one per device, by their sum, in place. One shape and dtype (not bool,
- * float16 or bfloat16; complex numbers not on GPUs), no two of them overlapping. The sum of n arrays is that of the first n - n / 2 plus that of the others, so that every array
- * holds the same bytes afterwards, whichever the algorithm. With one array nothing is done.
+/* Replaces each of n arrays, one per device, by their sum, in place. One shape and dtype (not bool, float16 or bfloat16; complex
+ * numbers not on GPUs), no two of them overlapping. The sum of n arrays is that of the first n - n / 2 plus that of the others, so
+ * that every array holds the same bytes afterwards, whichever the algorithm. With one array nothing is done.
  *
  * An input that fails fails all arrays by its record; a list that cannot be reduced fails all arrays.
  * Failure is kept by byte range: parts that had no failed input are summed. */

@@ -57,9 +57,9 @@ typedef struct hk_image_folder_options {
 /* A folder in which each class has a folder of files that end in .png, .jpg or .jpeg: images float32 (channels, height, width), of
  * values 0 to 1; and labels int64 (), the place of the class's name among all, sorted by their bytes. So are the files of each.
  * Transparent pixels are put on black, grey is the luma of ITU-R BT.601, of 16 bits the upper 8 count, four inks become three
- * colours, and JPEG files are turned as their Exif orientation says. Other files, and names that begin with a dot, are left out. Blocks while it lists them; files are read and
- * decoded as they are loaded, by the threads of the device that loads, and what is damaged fails its batch by a record that names
- * the file. An image has at most 2^26 pixels, a file 256 MiB. options may be NULL. Failures: HK_NOT_FOUND, HK_IO, HK_BAD_DATA,
+ * colours, and JPEG files are turned as their Exif orientation says. Other files, and names that begin with a dot, are left out.
+ * Blocks while it lists them; files are read and decoded as they are loaded, by the threads of the device that loads, and what is
+ * damaged fails its batch by a record that names the file. An image has at most 2^26 pixels, a file 256 MiB. options may be NULL. Failures: HK_NOT_FOUND, HK_IO, HK_BAD_DATA,
  * HK_OUT_OF_MEMORY, HK_INVALID_ARGUMENT. */
 HK_API hk_data_set *hk_data_set_of_images(const char *folder,
                                           const hk_image_folder_options *options);

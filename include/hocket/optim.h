@@ -24,7 +24,8 @@ HK_API void hk_sgd(hk_array *const *params, int count, const hk_sgd_options *opt
  * called from any thread, each step by one at a time. A step may be captured: replays count steps and see new learning rates. */
 typedef struct hk_optimizer hk_optimizer;
 
-/* Zero means the default, which depends on the method: see hk_optimizer_create; the least number above 0 is as good as 0. A method refuses options that it does not have. */
+/* Zero means the default, which depends on the method: see hk_optimizer_create; who wants 0 itself gives the least number above it,
+ * 5e-324. A method refuses options that it does not have. */
 typedef struct hk_optimizer_options {
     double lr;    /* learning rate, > 0 */
     double batch; /* how many samples the loss was summed over; default 1 */

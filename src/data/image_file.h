@@ -18,8 +18,8 @@ typedef struct hki_pixels {
 bool hki_image_is_named(const char *name);
 
 /* Decodes bytes as what they begin like, to 1 channel (grey) or 3 (red, green, blue): on black what is transparent, of 16 bits the
- * upper 8, and turned as a JPEG file says (Exif). name is for messages. Codes and messages are those of data/idx_file.h; on failure *to is all zeros. Damage that the libraries would get over is
- * damage. */
+ * upper 8, and turned as a JPEG file says (Exif). name is for messages. Codes and messages are those of
+ * data/idx_file.h; on failure *to is all zeros. Damage that the libraries would get over is damage. */
 hk_code hki_image_decode(hki_pixels *to, const char *name, const uint8_t *bytes, size_t size,
                          int channels, char message[HKI_DATA_MESSAGE_BYTES]);
 

@@ -257,6 +257,16 @@ static void test_positions(void)
                hk_add(longer, hk_sinusoidal_positions(9, 7, HK_F32, (hk_device){NULL}))));
     CHECK(hk_module_entries(layer, NULL, 0) == 0); /* and not saved */
     hk_module_release(layer);
+    layer = hk_sinusoidal_positions_layer();
+    hk_capture_begin(&x, 1); /* first called in a capture, and after it */
+    hk_array *moved = hk_forward(layer, x);
+    graph = hk_capture_end(NULL);
+    hk_array *other = normal(hk_shape(2, 5, 7));
+    hk_replay(graph, &other, 1);
+    CHECK(same(moved, hk_add(other, hk_cast(table, HK_F32))));
+    hk_graph_release(graph);
+    CHECK(same(hk_forward(layer, x), hk_add(x, hk_cast(table, HK_F32))));
+    hk_module_release(layer);
     layer = hk_learned_positions_layer(6);
     hk_array *y = hk_forward(layer, x);
     CHECK(same(y, hk_add(x, hk_slice(of(layer, "weight"), 0, 0, 5))));
