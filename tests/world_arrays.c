@@ -221,6 +221,52 @@ static void test_gradients(void)
         }
 }
 
+/* Once around the ring: what a rank sends is multiplied there, and its gradient comes back. */
+static void test_gradients_of_messages(void)
+{
+    const int next = (rank + 1) % size, before = (rank + size - 1) % size;
+    for (int i = 0; may_send() && i < 3; i++) {
+        HK_SCOPE;
+        hk_array *x = values(rank, 5, 3, HK_F64), *y = values(2 * rank + 1, 5, 3, HK_F64);
+        hk_attach_grad(x, HK_GRAD_WRITE);
+        hk_record_begin();
+        hk_array *sent = hk_group_send(all, hk_multiply(x, 2), next);
+        hk_array *came = hk_group_receive(all, hk_shape(5, 3), HK_F64, device, before);
+        hk_array *loss = hk_sum(hk_multiply(came, y), NULL), *both = hk_add(loss, sent);
+        hk_record_end();
+        CHECK(hk_array_dtype(sent) == HK_F64 && hk_item(sent, NULL) == 0);
+        CHECK(hk_ok(i ? hk_backward(both) : hk_backward_all((hk_array *[]){loss, sent}, 2)));
+        expect("gradient of a message", hk_grad(x),
+               hk_multiply(values(2 * next + 1, 5, 3, HK_F64), 2), HK_F64, PLAIN);
+    }
+}
+
+/* A function of two layers, on two ranks: the one that sends has no loss. What nobody records, or is detached, sends nothing back. */
+static void test_split_layers(void)
+{
+    HK_SCOPE;
+    hk_array *x = values(rank, 5, 3, HK_F64), *message;
+    if (!may_send() || rank > 1)
+        return;
+    hk_attach_grad(x, HK_GRAD_WRITE);
+    {
+        HK_RECORD;
+        if (rank == 0) {
+            message = hk_group_send(all, hk_multiply(x, x), 1);
+            CHECK(hk_item(hk_group_send(all, hk_detach(x), 1), NULL) == 1);
+        } else {
+            message = hk_multiply(hk_group_receive(all, hk_shape(5, 3), HK_F64, device, 0), x);
+            HK_PAUSE;
+            hk_array *its = hk_group_receive(all, hk_shape(5, 3), HK_F64, device, 0);
+            CHECK(!hk_wants_grad(its));
+        }
+    }
+    CHECK(hk_ok(hk_backward(message)));
+    hk_array *zero = values(0, 5, 3, HK_F64), *one = values(1, 5, 3, HK_F64);
+    expect("gradient of a layer", hk_grad(x),
+           rank ? hk_multiply(zero, zero) : hk_multiply(hk_multiply(zero, one), 2), HK_F64, PLAIN);
+}
+
 /* ---- no axes, no elements, many axes -------------------------------------------------------------------------------- */
 
 static void test_shapes(void)
@@ -308,6 +354,8 @@ int main(void)
     CHECK(getenv("WORLD_RANKS") ? size == atoi(getenv("WORLD_RANKS")) : size == 1);
     test_dtypes();
     test_gradients();
+    test_gradients_of_messages();
+    test_split_layers();
     test_shapes();
     test_refused();
     CHECK(hk_ok(hk_wait_all()));

@@ -21,7 +21,8 @@ HK_BEGIN_DECLS
 
 typedef struct hk_module hk_module;
 
-/* What a module computes from its inputs. Results belong to the scope, as those of operators do. */
+/* What a module computes from its inputs. The result belongs to the scope, as those of operators do; what else it has made goes when
+ * it returns, unless hk_take has taken it. */
 typedef hk_array *(*hk_forward_fn)(hk_module *self, hk_array *const *inputs, int count);
 
 /* ---- initial values ---------------------------------------------------------------------------------- */

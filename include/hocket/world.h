@@ -106,8 +106,13 @@ HK_API hk_array *hk_group_all_to_all(hk_group *group, hk_array *x);
 
 /* Sends x to a rank of the group, which receives it with its shape and dtype. Sends and receives of two ranks pair in their order. A
  * send has ended when it has been received: two ranks that both send more than the run-ahead window has room for, and only then
- * receive, wait for each other. In the serial engine a send waits for its receive. Neither is recorded for gradients: hk_pipeline_run
- * sends those, too. The result is an int32 of no axes, 1 when x has been sent, or failed. */
+ * receive, wait for each other. In the serial engine a send waits for its receive. The result is an int32 of no axes, 1 when x has been
+ * sent, or failed.
+ *
+ * Gradients go the other way, by the same functions. While recording, what is sent from x, which wants a gradient, gives a zero of
+ * x's dtype: a backward pass from it (hk_backward, or as a part of a loss) receives the gradient of x. What is received there, of a
+ * floating dtype, wants a gradient: hk_backward sends it. So what one rank does while recording, the other one does, too, and the
+ * passes of both reach it; hk_detach and HK_PAUSE keep a message off the tape. hk_pipeline_run does all this by itself. */
 HK_API hk_array *hk_group_send(hk_group *group, hk_array *x, int to);
 /* device zeroed: the default one. */
 HK_API hk_array *hk_group_receive(hk_group *group, hk_dims shape, hk_dtype dtype, hk_device device,

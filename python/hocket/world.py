@@ -89,11 +89,13 @@ class Group:
         return _core._group_join(self._handle, part)
 
     def send(self, x, to):
-        """Sends x to a rank, which receives it. The result is there when it has been sent."""
+        """Sends x to a rank, which receives it. The result is there when it has been sent.
+
+        Within record() the result is a zero whose backward() receives the gradient of x from there."""
         return _core._group_send(self._handle, x, to)
 
     def receive(self, shape, dtype, source, device=None):
-        """What rank ``source`` sends."""
+        """What rank ``source`` sends; within record() backward() sends its gradient there."""
         return _core._group_receive(self._handle, shape, dtype, device, source)
 
     def barrier(self):

@@ -192,6 +192,10 @@ hk_array *hki_array_refuse_view(hk_array *x, hk_array *failed);
 /* Gives a count of x (taken) to this thread's innermost scope, if there is one. Returns x; the static
  * failed array, which no scope has, when x is NULL or host memory is short, x is then released. */
 hk_array *hki_scope_add(hk_array *x);
+/* Ends the scope. An x of its goes to the one around it, else to the caller; another x stays where it is. Returns x. */
+hk_array *hki_scope_end_with(hk_scope *scope, hk_array *x);
+/* Releases x now, where it belongs to that scope. */
+void hki_scope_drop(const hk_scope *scope, hk_array *x);
 /* A failed array without dimensions. Its record is the earliest of: the failures of `inputs` (which may
  * still be on their way; NULL ones are skipped) and the one given; when an input's runtime or the
  * device's is not alive, the record that says so. Issues a task that carries it, which counts as a root

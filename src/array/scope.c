@@ -105,6 +105,26 @@ void hk_scope_end(hk_scope *scope)
     list.depth = scope->depth - 1;
 }
 
+/* Takes x out of the scope; false when it is not in it. */
+static bool leave(const hk_scope *scope, hk_array *x)
+{
+    return atomic_load_explicit(&x->scope_owner, memory_order_relaxed) == &list &&
+           x->scope_slot > scope->mark && hki_scope_forget(x);
+}
+
+hk_array *hki_scope_end_with(hk_scope *scope, hk_array *x)
+{
+    const bool is_its = leave(scope, x);
+    hk_scope_end(scope);
+    return is_its ? hki_scope_add(x) : x;
+}
+
+void hki_scope_drop(const hk_scope *scope, hk_array *x)
+{
+    if (leave(scope, x))
+        hk_array_release(x);
+}
+
 size_t hk_scopes_suspend(void)
 {
     const size_t depth = list.depth;

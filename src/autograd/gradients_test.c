@@ -3,6 +3,8 @@
 
 #include <hocket/hocket.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 static hk_array *vector(double first, double second)
 {
@@ -474,6 +476,34 @@ static void test_jvp(void)
     clear_failures();
 }
 
+/* Views that show all elements in another order of axes, as heads of attention are: gradients go where the elements lie, and
+ * nothing is filled with zeros for that. */
+static void test_reordered_views(void)
+{
+    const int orders[][4] = {{0, 2, 1, 3}, {3, 1, 0, 2}, {1, 3, 2, 0}, {0, 1, 2, 3}};
+    for (int i = 0; i < 4; i++) {
+        HK_SCOPE;
+        hk_array *x = hk_zeros(hk_shape(2, 3, 4), HK_F64, hk_device_default());
+        hk_attach_grad(x, HK_GRAD_WRITE);
+        hk_capture_begin(&x, 1);
+        hk_record_begin();
+        hk_array *view = hk_permute(hk_reshape(x, hk_shape(2, 3, 2, 2)), orders[i], 4);
+        hk_array *counted = hk_reshape(
+            hk_arange(0, 24, 1, HK_F64, hk_device_default()),
+            hk_shape(hk_dim(view, 0), hk_dim(view, 1), hk_dim(view, 2), hk_dim(view, 3)));
+        hk_array *y = hk_multiply(view, counted);
+        hk_record_end();
+        hk_backward(y);
+        hk_graph *graph = hk_capture_end(&(hk_capture_options){.exact = true});
+        hk_array *its = hk_permute(hk_reshape(hk_grad(x), hk_shape(2, 3, 2, 2)), orders[i], 4);
+        CHECK(hk_item(hk_all(hk_equal(its, counted), NULL), NULL) != 0);
+        char *text = hk_graph_to_string(graph);
+        CHECK(text && !strstr(text, "zeros("));
+        free(text);
+        hk_graph_release(graph);
+    }
+}
+
 int main(void)
 {
     CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_devices = 2})));
@@ -493,6 +523,7 @@ int main(void)
     test_penalty();
     test_attached_later();
     test_views();
+    test_reordered_views();
     test_joins_and_devices();
     test_failed();
     for (int i = 0; i < 8; i++) {

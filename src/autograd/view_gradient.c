@@ -52,14 +52,36 @@ static hk_array *reorder(const share *view, const hk_dims *shape, const int64_t 
     return hki_array_view(dy, *shape, result, dy->offset);
 }
 
-/* The same for a view in another shape, C order like the input. */
+/* The axes of the view from the longest step to the shortest. */
+static void order_axes(const share *view, int *axes)
+{
+    for (int i = 0; i < view->shape.ndim; i++) {
+        int at = i;
+        for (; at > 0 && view->strides[axes[at - 1]] < view->strides[i]; at--)
+            axes[at] = axes[at - 1];
+        axes[at] = i;
+    }
+}
+
+/* The same for a view in another shape, C order like the input but for the order of its axes: as heads of attention are. */
 static hk_array *reshape(const share *view, const hk_dims *shape, const int64_t *strides,
                          hk_array *dy)
 {
+    int axes[HK_MAX_NDIM];
+    share sorted = {.shape.ndim = view->shape.ndim}, its = sorted;
     if (view->offset || dims_product(&view->shape) != dims_product(shape) ||
-        !is_contiguous(&view->shape, view->strides) || !is_contiguous(shape, strides))
+        !is_contiguous(shape, strides))
         return NULL;
-    if (!is_contiguous(&dy->shape, dy->strides))
+    order_axes(view, axes);
+    for (int i = 0; i < view->shape.ndim; i++) {
+        sorted.shape.dims[i] = its.shape.dims[i] = view->shape.dims[axes[i]];
+        sorted.strides[i] = view->strides[axes[i]];
+        its.strides[i] = dy->strides[axes[i]];
+    }
+    if (!is_contiguous(&sorted.shape, sorted.strides))
+        return NULL;
+    dy = hki_array_view(dy, its.shape, its.strides, dy->offset);
+    if (!is_contiguous(&its.shape, its.strides))
         dy = hki_op_call1(&hki_op_copy, dy, NULL);
     int64_t result[HK_MAX_NDIM];
     hki_dims_strides(shape, result);

@@ -249,6 +249,7 @@ static hk_array *forward(hk_module *self, hk_array *const *inputs, int count)
                                        "inputs is %p and count %d; a module needs one or more",
                                        (const void *)inputs, count);
     const calling here = {.module = self, .outer = innermost};
+    hk_scope scope = hk_scope_begin(); /* what nobody needs behind the layer goes with it */
     innermost = &here;
     hk_array *result = self->forward(self, inputs, count);
     if (!result)
@@ -257,7 +258,7 @@ static hk_array *forward(hk_module *self, hk_array *const *inputs, int count)
     innermost = here.outer;
     if (!result->failed)
         self->shape = result->shape;
-    return result;
+    return hki_scope_end_with(&scope, result);
 }
 
 hk_array *(hk_forward_all)(hk_module *self, hk_array *const *inputs, int count)
@@ -281,10 +282,15 @@ static hk_array *sequential_forward(hk_module *self, hk_array *const *inputs, in
 {
     if (self->child_count == 0)
         return hki_scope_add(hk_array_retain(inputs[0]));
+    hk_scope scope = hk_scope_begin();
     hk_array *x = forward(self->children[0], inputs, count);
-    for (int i = 1; i < self->child_count; i++)
-        x = forward(self->children[i], &x, 1);
-    return x;
+    for (int i = 1; i < self->child_count; i++) {
+        hk_array *previous = x;
+        x = forward(self->children[i], &previous, 1);
+        if (x != previous)
+            hki_scope_drop(&scope, previous);
+    }
+    return hki_scope_end_with(&scope, x);
 }
 
 hk_module *hk_sequential_of(hk_module *const *children, int count)

@@ -335,6 +335,81 @@ static void test_refusals(void)
     hk_module_release(NULL);
 }
 
+static uint64_t used_bytes(void)
+{
+    hk_wait_all();
+    return hk_device_get_memory(hk_device_default()).used_bytes;
+}
+
+static double first_of(hk_array *x)
+{
+    HK_SCOPE;
+    return item(hk_index(x, 0, 0));
+}
+
+/* Keeps the first thing that it makes, if it is told where. */
+static hk_array *busy_forward(hk_module *self, hk_array *const *inputs, int count)
+{
+    hk_array **kept = *(hk_array ***)hk_module_options(self);
+    (void)count;
+    hk_array *x = hk_multiply(inputs[0], 2);
+    if (kept)
+        *kept = hk_take(x);
+    return hk_add(hk_multiply(x, x), 1);
+}
+
+static hk_array *same_forward(hk_module *self, hk_array *const *inputs, int count)
+{
+    (void)self, (void)count;
+    return inputs[0];
+}
+
+static hk_module *busy_layers(hk_array **kept)
+{
+    const hk_array *const none[1] = {NULL};
+    return hk_sequential(hk_module_create("busy", busy_forward, none, sizeof none),
+                         hk_module_create("same", same_forward, NULL, 0),
+                         hk_module_create("busy", busy_forward, none, sizeof none),
+                         hk_module_create("busy", busy_forward, &kept, sizeof(hk_array **)));
+}
+
+/* What layers make goes with them, but for the result, what was taken, and what gradients read. */
+static void test_intermediates(void)
+{
+    HK_SCOPE;
+    hk_array *kept = NULL, *x = filled(hk_shape(1000), 1);
+    hk_module *net = busy_layers(&kept),
+              *same_net = hk_module_create("same", same_forward, NULL, 0);
+    const uint64_t before = used_bytes();
+    hk_array *like = filled(hk_shape(1000), 0);
+    const uint64_t one = used_bytes() - before;
+    hk_array *y = hk_forward(net, x);
+    CHECK(used_bytes() == before + 3 * one && one >= 4000);
+    CHECK(first_of(y) == 4 * 101.0 * 101 + 1 && first_of(kept) == 202);
+    hk_array_release(kept);
+    {
+        HK_SCOPE;
+        CHECK(hk_forward(same_net, x) == x && hk_forward(same_net, like) == like);
+        const size_t outer =
+            hk_scopes_suspend(); /* the result is the caller's, and all else is gone */
+        hk_array_release(hk_forward(net, x));
+        hk_scopes_resume(outer);
+        hk_array_release(kept);
+    }
+    CHECK(first_of(x) == 1 && first_of(like) == 0);
+    CHECK(used_bytes() == before + 2 * one);
+    hk_attach_grad(x, HK_GRAD_WRITE);
+    hk_record_begin();
+    hk_array *z = hk_forward(net, x);
+    hk_record_end();
+    hk_backward(z);
+    /* 2 x, (2 x)^2 + 1, and so on: 4 * 2 a * 4 * 2 b * 4 * 2 x, with a = 5, b = 101 */
+    CHECK(first_of(hk_grad(x)) == 8.0 * 101 * 8 * 5 * 8);
+    hk_array_release(kept);
+    hk_module_release(net);
+    hk_module_release(same_net);
+}
+
 int main(void)
 {
     hk_runtime_init(&(hk_runtime_options){.cpu_devices = 2});
@@ -347,6 +422,7 @@ int main(void)
     test_attention();
     test_captured();
     test_refusals();
+    test_intermediates();
     hk_runtime_deinit();
     return check_result();
 }

@@ -12,30 +12,39 @@ typedef hk_array *(*move_fn)(hk_group *group, hk_array *x);
 
 /* ---- gradients --------------------------------------------------------------------------------------------------- */
 
+typedef struct receiving {
+    hki_device *on;
+    hk_dims shape;
+    hk_dtype dtype;
+} receiving;
+
+/* How a gradient goes back. */
 typedef struct reverse {
     hk_group *group;
-    move_fn move;
+    move_fn move;   /* of a collective; else */
+    int peer;       /* to this rank, or from it: */
+    receiving what; /* what was sent there */
 } reverse;
 
-static void backward(hk_function_call *call)
+static void move_back(hk_function_call *call)
 {
     const reverse *self = call->context;
     if (call->dys[0])
         call->dxs[0] = hk_take(self->move(self->group, call->dys[0]));
 }
 
-/* y, moved from x off the tape, on it: its gradient goes back by `move`. */
-static hk_array *record(hk_group *group, hk_array *x, hk_array *y, const char *operation,
-                        move_fn move)
+/* y, made from x off the tape, on it. */
+static hk_array *record(hk_array *x, hk_array *y, const char *operation, const reverse *how,
+                        void (*backward)(hk_function_call *call))
 {
-    reverse *self = malloc(sizeof *self);
-    if (!self)
+    reverse *own = malloc(sizeof *own);
+    if (!own)
         return hki_array_create_failed(x->storage->device, operation, &x, 1, HK_OUT_OF_MEMORY,
                                        "out of host memory");
-    *self = (reverse){group, move};
+    *own = *how;
     (hk_function)(&x, 1, &y, 1,
                   &(hk_function_options){
-                      .name = operation, .backward = backward, .context = self, .release = free});
+                      .name = operation, .backward = backward, .context = own, .release = free});
     return y;
 }
 
@@ -234,7 +243,8 @@ static hk_array *sum_off_tape(hk_group *group, hk_array *x)
 hk_array *(hk_group_sum)(hk_group *group, hk_array *x)
 {
     const char *operation = hki_world_operation_name(HKI_WORLD_REDUCE);
-    return record(group, x, sum_off_tape(group, x), operation, (hk_group_sum));
+    const reverse how = {.group = group, .move = (hk_group_sum)};
+    return record(x, sum_off_tape(group, x), operation, &how, move_back);
 }
 
 static hk_array *gather_within(const hki_group_work *work, hk_array *x, const void *given)
@@ -253,8 +263,8 @@ hk_array *(hk_group_all_gather)(hk_group *group, hk_array *x)
     refuse_capture(operation);
     if (!check(&work, &refused))
         return refused;
-    return record(group, x, done_within(gather_within, &work, x, NULL), operation,
-                  (hk_group_reduce_scatter));
+    const reverse how = {.group = group, .move = (hk_group_reduce_scatter)};
+    return record(x, done_within(gather_within, &work, x, NULL), operation, &how, move_back);
 }
 
 static hk_array *swap_within(const hki_group_work *work, hk_array *x, const void *given)
@@ -271,8 +281,8 @@ hk_array *(hk_group_all_to_all)(hk_group *group, hk_array *x)
     refuse_capture(operation);
     if (!check(&work, &refused))
         return refused;
-    return record(group, x, done_within(swap_within, &work, x, NULL), operation,
-                  (hk_group_all_to_all));
+    const reverse how = {.group = group, .move = (hk_group_all_to_all)};
+    return record(x, done_within(swap_within, &work, x, NULL), operation, &how, move_back);
 }
 
 /* The slices of all ranks, one row each, and their sum in the order of ranks. */
@@ -310,8 +320,8 @@ hk_array *(hk_group_reduce_scatter)(hk_group *group, hk_array *x)
     refuse_capture(operation);
     if (!check(&work, &refused))
         return refused;
-    return record(group, x, done_within(scatter_within, &work, x, NULL), operation,
-                  (hk_group_all_gather));
+    const reverse how = {.group = group, .move = (hk_group_all_gather)};
+    return record(x, done_within(scatter_within, &work, x, NULL), operation, &how, move_back);
 }
 
 /* ---- two ranks ------------------------------------------------------------------------------------------------------ */
@@ -353,20 +363,52 @@ static hk_array *send_within(const hki_group_work *work, hk_array *x, const void
     return self.token;
 }
 
+static void receive_gradient(hk_function_call *call)
+{
+    const reverse *self = call->context;
+    call->dxs[0] = hk_take((hk_group_receive)(self->group, self->what.shape, self->what.dtype,
+                                              (hk_device){self->what.on}, self->peer));
+}
+
+static void send_gradient(hk_function_call *call)
+{
+    const reverse *self = call->context;
+    if (call->dys[0])
+        (hk_group_send)(self->group, call->dys[0], self->peer);
+}
+
+/* A zero that is there when x has been sent, through which a backward pass gets to x. */
+static hk_array *record_sent(const hki_group_work *work, hk_array *x, hk_array *sent)
+{
+    const reverse how = {
+        .group = work->group, .peer = work->peer, .what = {x->storage->device, x->shape, x->dtype}};
+    hk_array *zero;
+    {
+        HK_PAUSE;
+        zero = as_x((hk_cast)((hk_subtract)(sent, sent), x->dtype), x);
+    }
+    return record(x, zero, "group_send", &how, receive_gradient);
+}
+
+/* y behind an attached array of nothing, for there has to be one that wants a gradient. */
+static hk_array *record_received(const hki_group_work *work, hk_array *y)
+{
+    const reverse how = {.group = work->group, .peer = work->peer};
+    hk_array *start = hki_array_create(y->storage->device, hk_shape(0), HK_F32);
+    (hk_attach_grad)(start, HK_GRAD_WRITE);
+    return record(start, y, "group_receive", &how, send_gradient);
+}
+
 hk_array *(hk_group_send)(hk_group *group, hk_array *x, int to)
 {
     hki_group_work work = {group, HKI_WORLD_SEND, &x, 1, to};
     hk_array *refused = NULL;
     refuse_capture("group_send");
-    return check_peer(&work, to, "to", &refused) ? done_within(send_within, &work, x, NULL)
-                                                 : refused;
+    if (!check_peer(&work, to, "to", &refused))
+        return refused;
+    hk_array *sent = done_within(send_within, &work, x, NULL);
+    return hk_is_recording() && hk_wants_grad(x) ? record_sent(&work, x, sent) : sent;
 }
-
-typedef struct receiving {
-    hki_device *on;
-    hk_dims shape;
-    hk_dtype dtype;
-} receiving;
 
 static hk_array *receive_within(const hki_group_work *work, hk_array *x, const void *given)
 {
@@ -399,7 +441,8 @@ hk_array *(hk_group_receive)(hk_group *group, hk_dims shape, hk_dtype dtype, hk_
     if (!on->class)
         return hki_group_refuse(&work, false, hk_status_code(on->status), "%s",
                                 hk_status_message(on->status));
-    return done_within(receive_within, &work, NULL, &(receiving){on, shape, dtype});
+    hk_array *y = done_within(receive_within, &work, NULL, &(receiving){on, shape, dtype});
+    return hk_is_recording() && hki_dtype_is_inexact(dtype) ? record_received(&work, y) : y;
 }
 
 /* ---- barrier -------------------------------------------------------------------------------------------------------- */

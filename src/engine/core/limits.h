@@ -5,7 +5,7 @@
 enum {
     HKI_TASK_INLINE_WAITS = 12,
     HKI_TASK_KEPT_GATES = 32, /* fresh ones that stay with a slot */
-    HKI_TASK_PAYLOAD_BYTES = 1792,
+    HKI_TASK_PAYLOAD_BYTES = 1088,
     HKI_TASK_MARKS = 6,    /* queues behind whose tasks one is launched */
     HKI_RETURN_BATCH = 31, /* slots given back together with one */
     HKI_FREE_SLOTS = HKI_RETURN_BATCH + 1,

@@ -17,14 +17,19 @@ static bool is_measured(uint64_t sequence)
     return sequence * UINT64_C(0x9E3779B97F4A7C15) >> 61 == 0;
 }
 
+/* Of a call whose kernel gets copies. */
+typedef struct staged {
+    hki_call_staging staging;
+    void *input_copies[HKI_MAX_INPUTS], *output_copy;
+    hki_tensor real_output;
+} staged;
+
 typedef struct call_payload {
     hki_kernel_call call;
     hki_kernel_fn kernel;
     double work_ns;
-    bool measured, staged;
-    hki_call_staging staging; /* set where `staged` is, as are the next three */
-    void *input_copies[HKI_MAX_INPUTS], *output_copy;
-    hki_tensor real_output;
+    bool measured;
+    staged *staged; /* behind all else; NULL: the kernel takes the arrays as they are */
     alignas(16) hki_tensor tensors[]; /* the call's, and behind them its options */
 } call_payload;
 
@@ -98,9 +103,8 @@ static void copy_tensor(hki_device *device, const hki_tensor *from, const hki_te
 }
 
 /* Copies are made by one thread: they are rare, and not worth a second task. */
-static bool stage(hki_task *task, call_payload *self)
+static bool stage(hki_task *task, hki_kernel_call *call, staged *self)
 {
-    hki_kernel_call *call = &self->call;
     hki_device *device = hki_task_get_spec(task)->device;
     for (int i = 0; i < call->input_count; i++)
         if (self->staging.copy_inputs >> i & 1 &&
@@ -124,9 +128,8 @@ static bool stage(hki_task *task, call_payload *self)
     return true;
 }
 
-static void unstage(hki_task *task, const call_payload *self)
+static void unstage(hki_task *task, const hki_kernel_call *call, const staged *self)
 {
-    const hki_kernel_call *call = &self->call;
     for (int i = 0; i < call->input_count; i++) {
         if (self->input_copies[i])
             scratch_release(task, self->input_copies[i], tensor_bytes(&call->in[i]));
@@ -179,7 +182,7 @@ static bool prepare(hki_task *task, void *payload)
         if (call->in[i].ndim >= 0 && i != taken)
             hki_tensor_resolve(&call->in[i]);
     }
-    if (self->staged && !stage(task, self))
+    if (self->staged && !stage(task, call, self->staged))
         return false;
     if (call->partial_bytes) {
         call->partials = scratch(task, call->partial_bytes * (size_t)call->piece_count);
@@ -220,8 +223,8 @@ static void join(hki_task *task, void *payload)
     hki_device *device = hki_task_get_spec(task)->device;
     if (call->op->join && !device->class->run_call)
         call->op->join(call);
-    if (self->staged && self->output_copy)
-        copy_tensor(device, &call->out[0], &self->real_output);
+    if (self->staged && self->staged->output_copy)
+        copy_tensor(device, &call->out[0], &self->staged->real_output);
 }
 
 static void finish(hki_task *task, void *payload)
@@ -229,7 +232,7 @@ static void finish(hki_task *task, void *payload)
     const call_payload *self = payload;
     const hki_kernel_call *call = &self->call;
     if (self->staged)
-        unstage(task, self);
+        unstage(task, call, self->staged);
     if (call->partials)
         scratch_release(task, call->partials, call->partial_bytes * (size_t)call->piece_count);
     for (int i = 0; i < call->input_count; i++) {
@@ -285,7 +288,7 @@ static bool can_spare(const hki_task_spec *spec, const void *payload)
     for (int i = 0; i < spec->access_count; i++)
         overwrites = overwrites ||
                      (spec->accesses[i].mode & HKI_WRITE && !(spec->accesses[i].mode & HKI_FRESH));
-    return !overwrites || (self->staged && self->staging.copy_output) ||
+    return !overwrites || (self->staged && self->staged->staging.copy_output) ||
            (spec->device->class->can_spare && spec->device->class->can_spare(&self->call));
 }
 
@@ -336,36 +339,30 @@ static void payload_init(call_payload *payload, const hki_call_parts *parts)
     }
 }
 
-static void staging_init(call_payload *payload, hki_call_staging staging)
-{
-    payload->staged = staging.copy_inputs || staging.copy_output;
-    if (!payload->staged)
-        return;
-    payload->staging = staging;
-    payload->output_copy = NULL;
-    memset(payload->input_copies, 0, sizeof payload->input_copies);
-}
-
 hki_task *hki_call_task_begin(const hki_call_parts *parts, uint64_t new_bytes)
 {
     const hk_op *op = parts->op;
     const size_t tensors = (size_t)tensors_of_inputs(parts) + (size_t)parts->output_count;
     const size_t accesses = (size_t)(parts->input_count + parts->output_count);
     const bool is_versioned = op->index_input && parts->device->class->wait_for;
+    const bool is_staged = parts->staging.copy_inputs || parts->staging.copy_output;
     const size_t head = hki_round_up_bytes(
         sizeof(call_payload) + tensors * sizeof(hki_tensor) + op->options_bytes, sizeof(uint64_t));
-    hki_task *task = hki_task_begin(parts->device->runtime,
-                                    head + (is_versioned ? accesses * sizeof(uint64_t) : 0),
-                                    (int)accesses, new_bytes);
+    const size_t copies = is_staged ? sizeof(staged) : 0;
+    const size_t versions = is_versioned ? accesses * sizeof(uint64_t) : 0;
+    hki_task *task =
+        hki_task_begin(parts->device->runtime, head + copies + versions, (int)accesses, new_bytes);
     if (!task)
         return NULL;
     hki_task_spec *spec = hki_task_get_spec(task);
     call_payload *payload = hki_task_payload(task);
     payload_init(payload, parts);
-    staging_init(payload, parts->staging);
+    payload->staged = is_staged ? (void *)((char *)payload + head) : NULL;
+    if (is_staged)
+        *payload->staged = (staged){.staging = parts->staging};
     spec->class = &call_class;
     if (is_versioned)
-        spec->versions = (uint64_t *)(void *)((char *)payload + head);
+        spec->versions = (uint64_t *)(void *)((char *)payload + head + copies);
     spec->device = parts->device;
     spec->operation = parts->operation;
     spec->cost.flops = parts->plan->flops;

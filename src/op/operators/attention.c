@@ -84,16 +84,11 @@ static double scale_of(const hki_call *call)
     return o->scale > 0 ? o->scale : size > 0 ? 1 / sqrt((double)size) : 1;
 }
 
-static hk_array *constant(const hki_call *call, hk_dims shape, double value, hk_dtype dtype)
-{
-    const hki_full_options full = {.shape = shape, .value = value, .dtype = dtype};
-    return hki_op_call(&hki_op_full, NULL, 0, &full, (hk_device){call->device}, NULL);
-}
-
 /* Scores where they count, and minus infinity elsewhere. */
 static hk_array *masked(const hki_call *call, hk_array *scores, hk_array *is_seen)
 {
-    hk_array *never = constant(call, (hk_dims){.ndim = 0}, -INFINITY, scores->dtype);
+    const hki_full_options full = {.value = -INFINITY, .dtype = scores->dtype};
+    hk_array *never = hki_op_call(&hki_op_full, NULL, 0, &full, (hk_device){call->device}, NULL);
     return hki_op_call3(&hki_op_where, is_seen, scores, never, NULL);
 }
 
@@ -110,12 +105,8 @@ static hk_array *attention_compose(const hki_call *call)
     if (mask)
         scores = mask->dtype == HK_BOOL ? masked(call, scores, mask)
                                         : hki_op_call2(&hki_op_add, scores, mask, NULL);
-    if (o->causal) {
-        const int64_t count = key->shape.dims[key->shape.ndim - 2];
-        const hk_dims square = {.ndim = 2, .dims = {count, count}};
-        hk_array *ones = constant(call, square, 1, HK_BOOL);
-        scores = masked(call, scores, hki_op_call1(&hki_op_tril, ones, &(const int64_t){0}));
-    }
+    if (o->causal)
+        scores = hki_lower_triangle(call, scores, -INFINITY);
     return hki_op_call2(&hki_op_matmul, hki_op_call1(&hki_op_softmax, scores, &along),
                         call->arrays[VALUE], NULL);
 }

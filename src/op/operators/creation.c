@@ -325,25 +325,31 @@ static bool triangle_infer(hki_call *call)
 }
 
 /* on_side: greater_equal of the diagonal's columns keeps what lies below. */
-static hk_array *triangle(const hki_call *call, const hk_op *on_side)
+static hk_array *triangle(const hki_call *call, hk_array *x, const hk_op *on_side, int64_t offset,
+                          double other)
 {
-    const int64_t offset = ((const hki_tril_options *)call->options)->offset;
-    hk_array *x = call->arrays[0];
     const int64_t *size = &x->shape.dims[x->shape.ndim - 2];
     hk_array *diagonal = as_column(counting(call, offset, size[0], HK_I64));
     hk_array *kept = hki_op_call2(on_side, diagonal, counting(call, 0, size[1], HK_I64), NULL);
-    return hki_op_call3(&hki_op_where, kept, x, constant(call, (hk_dims){.ndim = 0}, 0, x->dtype),
-                        NULL);
+    return hki_op_call3(&hki_op_where, kept, x,
+                        constant(call, (hk_dims){.ndim = 0}, other, x->dtype), NULL);
+}
+
+hk_array *hki_lower_triangle(const hki_call *call, hk_array *x, double other)
+{
+    return triangle(call, x, &hki_op_greater_equal, 0, other);
 }
 
 static hk_array *tril_compose(const hki_call *call)
 {
-    return triangle(call, &hki_op_greater_equal);
+    const hki_tril_options *o = call->options;
+    return triangle(call, call->arrays[0], &hki_op_greater_equal, o->offset, 0);
 }
 
 static hk_array *triu_compose(const hki_call *call)
 {
-    return triangle(call, &hki_op_less_equal);
+    const hki_tril_options *o = call->options;
+    return triangle(call, call->arrays[0], &hki_op_less_equal, o->offset, 0);
 }
 
 static void triangle_reference(const hki_call *call, const double *const *in, double *const *out)

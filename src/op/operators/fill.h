@@ -26,4 +26,7 @@ HKI_OPTIONS_STRUCT(arange, HKI_ARANGE_ARGUMENTS)
 /* Writes elements [begin, end) of output 0, in C order. */
 void hki_fill(const hki_kernel_call *call, double value, int64_t begin, int64_t end);
 
+/* Within a compose: the matrices in the last two axes of x, with `other` above the diagonal. */
+hk_array *hki_lower_triangle(const hki_call *call, hk_array *x, double other);
+
 #endif
