@@ -55,7 +55,8 @@ static void count_locked(_Atomic(uint64_t) *count)
 static void note_issued_locked(hki_runtime *runtime, const hki_task *task)
 {
     count_locked(&runtime->issued_tasks);
-    runtime->issued_ns += hki_task_backlog_ns(task);
+    const int64_t recent_ns = atomic_load_explicit(&runtime->recent_ns, memory_order_relaxed);
+    hki_backlog_add(&runtime->recent_ns, hki_task_backlog_ns(task) - recent_ns / HKI_RECENT_TASKS);
 }
 
 /* Only from when somebody asks: before, variables need not be touched here, whose lines of memory are the workers'. */

@@ -83,24 +83,11 @@ bool hki_throttle_is_far(hki_runtime *runtime)
     return soft < self->run_ahead_calls && known_unfinished(runtime) >= soft;
 }
 
-/* What the latest calls are expected to take each; 0: there were none. */
-static int64_t latest_ns(hki_runtime *runtime)
-{
-    hki_throttle *self = runtime->throttle;
-    hki_biased_acquire(&runtime->issue_lock);
-    const uint64_t issued = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed);
-    const int64_t tasks = (int64_t)(issued - self->looked_tasks);
-    const int64_t ns = runtime->issued_ns - self->looked_ns;
-    self->looked_tasks = issued;
-    self->looked_ns = runtime->issued_ns;
-    hki_biased_release(&runtime->issue_lock);
-    return tasks > 0 ? (ns + tasks - 1) / tasks : 0;
-}
-
 hki_advice hki_throttle_advise(hki_runtime *runtime, hki_room *room)
 {
     const uint64_t least = least_soft(runtime), ahead = unfinished(runtime);
-    const int64_t ns = ahead < least ? 0 : latest_ns(runtime);
+    const int64_t recent_ns = atomic_load_explicit(&runtime->recent_ns, memory_order_relaxed);
+    const int64_t ns = ahead < least ? 0 : recent_ns / HKI_RECENT_TASKS;
     const bool is_short = ns > 0 && ns <= HKI_SHORT_NS;
     *room = (hki_room){runtime, least / 2, INT64_MAX};
     if (is_short && ns <= HKI_SOFT_NS * runtime->scheduler->core_count) {

@@ -12,9 +12,6 @@ struct hki_throttle {
     uint64_t run_ahead_calls, run_ahead_bytes; /* the window */
     _Atomic(uint64_t) known_finished;          /* that many at least */
     _Atomic(uint64_t) soft_calls; /* the soft bound; the window's, where there is none */
-    /* issued_tasks and issued_ns when the soft bound was looked at last; issue lock. */
-    uint64_t looked_tasks;
-    int64_t looked_ns;
     _Atomic(uint64_t) window_waits, worker_waits;
 };
 
