@@ -100,9 +100,9 @@ _Thread_local hki_thread hki_this_thread;
 bool hki_slot_widen_locked(hki_task *task, int access_count, size_t payload_bytes)
 {
     size_t accesses_bytes = 0;
-    if (access_count > HKI_TASK_INLINE_ACCESSES) /* twice the accesses: see hki_task_register */
+    if (access_count > HKI_TASK_INLINE_ACCESSES) /* and the gates behind: hki_task_registered */
         accesses_bytes =
-            (size_t)access_count * (2 * sizeof(hki_access) + sizeof(hki_gate *)) / 64 * 64 + 64;
+            (size_t)access_count * (sizeof(hki_access) + sizeof(hki_gate *)) / 64 * 64 + 64;
     const size_t bytes =
         accesses_bytes + (payload_bytes > HKI_TASK_PAYLOAD_BYTES ? payload_bytes : 0);
     if (!task->runtime->serial && !reserve_locked(task->runtime, task, access_count))
