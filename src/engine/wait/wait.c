@@ -298,7 +298,6 @@ static bool drain_epoch(hki_queue *queue, unsigned epoch, uint64_t issued, hki_b
                                       .most_ns = blocking ? help_most_ns(INT64_MAX) : INT64_MAX,
                                       .patience_ns = INT64_MAX,
                                       .may_lease = hki_lease_is_on(runtime),
-                                      .is_called = true,
                                       .blocking = blocking});
 }
 
