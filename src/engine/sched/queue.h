@@ -114,10 +114,8 @@ bool hki_queue_has_work(hki_queue *queue);
 /* Takes a task or piece: a ready one first, then from the ring. None in whose way one is that is expected to take more than
  * most_ns. In an executor that is not NULL it runs short ones of the ring, too. */
 hki_claim hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns);
-/* Takes a piece of a task that has started, and is lendable (steal.h). */
-hki_claim hki_queue_take_piece(hki_queue *queue);
-/* Takes a piece of the task, which may have ended, where that is the first one listed. */
-hki_claim hki_queue_take_piece_of(hki_queue *queue, const hki_task *task);
+/* Takes a piece of a task that has started: of this one, which may have ended; NULL: of one that is lendable (steal.h). */
+hki_claim hki_queue_take_piece(hki_queue *queue, const hki_task *of);
 
 /* Wakes a worker of the queue, or calls back the one that rests. */
 void hki_queue_wake(hki_queue *queue);

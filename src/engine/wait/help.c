@@ -34,7 +34,7 @@ void hki_help_with(hki_task *task)
     hki_claim claim = {task, -1};
     do
         hki_execute_foreign(claim);
-    while ((claim = hki_queue_take_piece_of(queue, task)).task);
+    while ((claim = hki_queue_take_piece(queue, task)).task);
     release(queue);
 }
 
