@@ -287,9 +287,8 @@ static inline void hki_hold_end(hki_runtime **held)
 #define HKI_HOLD(held) __attribute__((cleanup(hki_hold_end))) hki_runtime *held = NULL
 /* cpu:0 of the device's runtime, which is not NULL: for what the host is to do on the way to or from it. */
 hki_device *hki_device_of_host(const hki_device *device);
-int hki_runtime_device_count(const hki_runtime *runtime);
-/* Lives as long as the runtime; 0 <= index < count. */
-hki_device *hki_runtime_device(const hki_runtime *runtime, int index);
+/* Its *count devices, which live as long as it does. */
+hki_device *const *hki_runtime_devices(const hki_runtime *runtime, int *count);
 
 /* ---- recording (base/trace.h): what runs where and when --------------------------------------------- */
 
