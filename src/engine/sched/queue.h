@@ -51,7 +51,6 @@ struct hki_queue {
     uint64_t at_once;                        /* tasks that ran under the issue lock: in no epoch */
     hki_lock flip_lock;                      /* held by the thread that waits for the device */
     int worker_count, running_count;         /* the latter has a thread */
-    hki_worker *workers;
     /* Of accelerators: who launches from it, NULL: its worker; called instead of waking one; the serial engine's way to let
      * a task take its time. */
     hki_launchers *launchers;
@@ -69,6 +68,7 @@ struct hki_queue {
     _Atomic(int64_t) pace_ns;
     hki_lock stats_lock;
     hk_queue_stats stats;
+    hki_worker workers[];
 };
 
 /* What a task adds to a backlog: work that would be worth waking another worker for. */
