@@ -31,10 +31,10 @@ static bool failing_prepare(hki_task *task, void *payload)
     const failing *self = payload;
     if (self->record)
         hki_task_fail_with(task, hk_status_retain(self->record));
+    else if (self->is_raised)
+        hki_task_fail_with(task, hki_task_record(task, NULL, self->code, "%s", self->message));
     else
         hki_task_fail(task, 0, self->code, "%s", self->message);
-    if (self->is_raised)
-        hki_task_failure_is_known(task);
     return false;
 }
 

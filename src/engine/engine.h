@@ -163,8 +163,6 @@ void hki_task_fail(hki_task *task, int64_t piece, hk_code code, const char *form
     HK_PRINTF(4, 5);
 /* The same with a ready record (taken), which is not counted as a new root failure. */
 void hki_task_fail_with(hki_task *task, const hk_status *status);
-/* What failed the task is not counted as a root failure: the program knows of it. */
-void hki_task_failure_is_known(hki_task *task);
 uint64_t hki_task_sequence(const hki_task *task);
 bool hki_task_has_failed(hki_task *task);
 /* What has failed it until now, counted; NULL: nothing. */
@@ -193,7 +191,7 @@ typedef struct hki_blame {
     const void *what;
 } hki_blame;
 void hki_task_blame(const hki_blame *blame);
-/* A record of a part of the task, counted, which nobody is failed by yet. */
+/* A record of a part of the task, counted, which nobody is failed by yet. blame: NULL: who fails now, see hki_task_blame. */
 const hk_status *hki_task_record(const hki_task *task, const hki_blame *blame, hk_code code,
                                  const char *format, ...) HK_PRINTF(4, 5);
 /* Notes a root failure. */
@@ -287,9 +285,8 @@ static inline void hki_hold_end(hki_runtime **held)
 #define HKI_HOLD(held) __attribute__((cleanup(hki_hold_end))) hki_runtime *held = NULL
 /* cpu:0 of the device's runtime, which is not NULL: for what the host is to do on the way to or from it. */
 hki_device *hki_device_of_host(const hki_device *device);
-int hki_runtime_device_count(const hki_runtime *runtime);
-/* Lives as long as the runtime; 0 <= index < count. */
-hki_device *hki_runtime_device(const hki_runtime *runtime, int index);
+/* Its *count devices, which live as long as it does. */
+hki_device *const *hki_runtime_devices(const hki_runtime *runtime, int *count);
 
 /* ---- recording (base/trace.h): what runs where and when --------------------------------------------- */
 

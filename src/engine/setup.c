@@ -12,19 +12,12 @@
 
 /* ---- queues ------------------------------------------------------------------------------------------------- */
 
-static void queue_destroy(hki_queue *queue)
-{
-    free(queue->flights);
-    free(queue->suspects);
-    free(queue->workers);
-    free(queue);
-}
-
 /* A queue with this many workers, in the runtime's list; NULL: no memory. */
 static hki_queue *queue_create(hki_device *device, hki_queue_kind kind, int worker_count)
 {
     hki_runtime *runtime = device->runtime;
-    hki_queue *queue = aligned_alloc(HKI_CACHE_LINE, sizeof *queue);
+    hki_queue *queue =
+        hki_zeroed_lines(sizeof *queue + (size_t)worker_count * sizeof *queue->workers);
     if (!queue)
         return NULL;
     *queue = (hki_queue){.runtime = runtime,
@@ -32,16 +25,11 @@ static hki_queue *queue_create(hki_device *device, hki_queue_kind kind, int work
                          .kind = kind,
                          .is_accelerator = device->class->launched,
                          .home = queue,
+                         .number = runtime->queue_count,
                          .park.threads = (uint32_t)worker_count,
                          .worker_count = worker_count};
-    queue->workers = calloc((size_t)worker_count + 1, sizeof *queue->workers);
-    if (!queue->workers) {
-        queue_destroy(queue);
-        return NULL;
-    }
     for (int i = 0; i < worker_count; i++)
         queue->workers[i] = (hki_worker){.index = i, .queue = queue};
-    queue->number = runtime->queue_count;
     runtime->queues[runtime->queue_count++] = queue;
     return queue;
 }
@@ -62,8 +50,11 @@ static hki_device *device_create(hki_runtime *runtime, const char *kind, int num
 
 void hki_devices_destroy(hki_runtime *runtime)
 {
-    for (int i = 0; i < runtime->queue_count; i++)
-        queue_destroy(runtime->queues[i]);
+    for (int i = 0; i < runtime->queue_count; i++) {
+        free(runtime->queues[i]->flights);
+        free(runtime->queues[i]->suspects);
+        free(runtime->queues[i]);
+    }
     /* CPU devices have been made first: pinned memory goes before the accelerator that gave it. */
     for (int i = 0; i < runtime->device_count; i++)
         hki_device_destroy(runtime->devices[i]);

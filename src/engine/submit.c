@@ -10,8 +10,17 @@
 
 /* ---- beginning --------------------------------------------------------------------------------------------------------- */
 
-static inline hki_task *begin(hki_task *task)
+hki_task *hki_task_begin(hki_runtime *runtime, size_t payload_bytes, int access_count,
+                         uint64_t output_bytes)
 {
+    /* A leaf issues nothing: it has the issue lock. */
+    assert(hki_this_thread.task_depth < HKI_LEAF_DEPTH);
+    if (!HKI_USUALLY(hki_throttle_is_clear(runtime, output_bytes)) && !runtime->serial &&
+        !hki_in_task())
+        hki_wait_to_issue(runtime, output_bytes);
+    hki_task *task = hki_slot_get(runtime, access_count, payload_bytes);
+    if (!HKI_USUALLY(task))
+        return NULL;
     task->spec.piece_count = 1;
     task->spec.expected_ns = INT64_MAX;
     task->spec.versions = NULL;
@@ -20,27 +29,6 @@ static inline hki_task *begin(hki_task *task)
     task->spec.cost = (hki_cost){0};
     task->spec.source = hki_source_get();
     return task;
-}
-
-static __attribute__((noinline)) hki_task *begin_slow(hki_runtime *runtime, size_t payload_bytes,
-                                                      int access_count, uint64_t output_bytes)
-{
-    if (!runtime->serial && !hki_in_task() && !hki_throttle_is_clear(runtime, output_bytes))
-        hki_wait_to_issue(runtime, output_bytes);
-    hki_task *task = hki_slot_get(runtime, access_count, payload_bytes);
-    return task ? begin(task) : NULL;
-}
-
-hki_task *hki_task_begin(hki_runtime *runtime, size_t payload_bytes, int access_count,
-                         uint64_t output_bytes)
-{
-    /* A leaf issues nothing: it has the issue lock. */
-    assert(hki_this_thread.task_depth < HKI_LEAF_DEPTH);
-    hki_task *task = HKI_USUALLY(hki_throttle_is_clear(runtime, output_bytes))
-                         ? hki_slot_take_usual(runtime, access_count, payload_bytes)
-                         : NULL;
-    return HKI_USUALLY(task) ? begin(task)
-                             : begin_slow(runtime, payload_bytes, access_count, output_bytes);
 }
 
 /* ---- submitting -------------------------------------------------------------------------------------------------------- */
@@ -55,7 +43,8 @@ static void count_locked(_Atomic(uint64_t) *count)
 static void note_issued_locked(hki_runtime *runtime, const hki_task *task)
 {
     count_locked(&runtime->issued_tasks);
-    runtime->issued_ns += hki_task_backlog_ns(task);
+    const int64_t recent_ns = atomic_load_explicit(&runtime->recent_ns, memory_order_relaxed);
+    hki_backlog_add(&runtime->recent_ns, hki_task_backlog_ns(task) - recent_ns / HKI_RECENT_TASKS);
 }
 
 /* Only from when somebody asks: before, variables need not be touched here, whose lines of memory are the workers'. */

@@ -21,9 +21,10 @@ static const int64_t state_most = 128 << 20; /* bytes that a replay keeps betwee
 
 static bool may_sum_later(const hk_graph *graph)
 {
-    int hosts = 0;
-    for (int i = 0; i < hki_runtime_device_count(graph->runtime); i++)
-        hosts += hki_device_is_host(hki_runtime_device(graph->runtime, i));
+    int hosts = 0, count;
+    hki_device *const *devices = hki_runtime_devices(graph->runtime, &count);
+    for (int i = 0; i < count; i++)
+        hosts += hki_device_is_host(devices[i]);
     return hosts > 1 || atomic_load_explicit(&hki_capture_has_ranks, memory_order_relaxed);
 }
 

@@ -44,13 +44,14 @@ static void write_title(char *title, size_t bytes)
 static hki_timeline *collect_locked(const hki_runtime *runtime, hki_trace *trace)
 {
     char title[256];
-    const int count = hki_runtime_device_count(runtime);
+    int count;
+    hki_device *const *its = hki_runtime_devices(runtime, &count);
     hki_collect_device *devices = calloc((size_t)count, sizeof *devices);
     if (!devices)
         return NULL;
     write_title(title, sizeof title);
     for (int i = 0; i < count; i++) {
-        const hki_device *device = hki_runtime_device(runtime, i);
+        const hki_device *device = its[i];
         devices[i] = (hki_collect_device){device->name, device->class->kind == HKI_SIM,
                                           device->class->launched != NULL,
                                           !device->class->launched    ? 1

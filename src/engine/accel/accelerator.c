@@ -119,8 +119,8 @@ static void let_follow(hki_executor *executor, hki_task *task, const hki_ticket 
     hki_queue *queue = hki_task_queue(task);
     const hki_mark mark = {queue, ticket->position, ticket->end_ns, task->spec.collective,
                            ticket->suspects || ticket->is_flagged};
-    bool may_follow = !ticket->fault || ticket->is_flagged;
-    may_follow = may_follow && hki_suspects_note(queue, task, ticket);
+    const bool has_room = hki_suspects_note(queue, task, ticket);
+    const bool may_follow = has_room && (!ticket->fault || ticket->is_flagged);
     if (!may_follow)
         atomic_fetch_add_explicit(&queue->runtime->accelerators->held_up, 1, memory_order_relaxed);
     if (!queue->device->class->wait_for || !ticket->position || !may_follow ||
@@ -165,7 +165,6 @@ bool hki_accelerator_launch(hki_executor *executor, hki_queue *queue, hki_task *
     launched.ticket.suspects = suspects;
     atomic_store_explicit(&queue->launched_end_ns, launched.ticket.end_ns, memory_order_relaxed);
     atomic_fetch_add(&queue->in_flight, 1);
-    hki_suspects_hold(queue, launched.ticket.flags);
     let_follow(executor, task, &launched.ticket);
     return hki_clock_add(queue, &launched);
 }
@@ -245,7 +244,7 @@ static void pace(hki_task *task, int64_t ready_ns, int64_t host_ns)
     for (int64_t left_ns; (left_ns = device->class->poll(device, &ticket)) > 0;)
         hki_sleep_ns(left_ns);
     hki_accelerator_settle(queue, task, &ticket);
-    hki_suspects_hold(queue, ticket.flags);
+    hki_suspects_note(queue, task, &ticket);
     hki_suspects_settle(queue, &ticket, true);
 }
 

@@ -67,13 +67,11 @@ void hki_accelerator_settle(hki_queue *queue, hki_task *task, hki_ticket *ticket
 
 /* The queue's list, where tasks may follow such in it. False: no memory. */
 bool hki_suspects_create(hki_queue *queue);
-/* The next three are for one thread of a queue at a time. Flags with which the task's inputs may turn out failed, held; before
+/* The next two are for one thread of a queue at a time. Flags with which the task's inputs may turn out failed, held; before
  * its inputs are looked at. */
 uint64_t hki_suspects_find(const hki_queue *queue, const hki_task *task);
-/* The task that has these flags has been launched. */
-void hki_suspects_hold(const hki_queue *queue, uint64_t flags);
-/* The task has been launched: notes what it has written, before others are launched behind it. False: there is no room, and
- * none are to be. */
+/* The task has been launched, and holds its flags: notes what it has written, before others are launched behind it. False:
+ * there is no room, and none are to be. */
 bool hki_suspects_note(const hki_queue *queue, const hki_task *task, const hki_ticket *ticket);
 /* The task has been completed, or not been launched: it holds its flags and suspects no more. is_good: no kernel of it has
  * reported anything. Any thread. */

@@ -145,6 +145,7 @@ static void begin(hki_suspects *self, const hki_ticket *ticket)
     }
     self->count = kept;
     self->unsettled |= ticket->flags;
+    hold(self, ticket->flags);
     hki_lock_release(&self->lock);
     self->position = ticket->position;
     self->is_full = false;
@@ -164,16 +165,6 @@ bool hki_suspects_note(const hki_queue *queue, const hki_task *task, const hki_t
             if (spec->accesses[i].mode & HKI_WRITE)
                 note(self, &spec->accesses[i], ticket->suspects | ticket->flags);
     return !self->is_full;
-}
-
-void hki_suspects_hold(const hki_queue *queue, uint64_t flags)
-{
-    hki_suspects *self = queue->suspects;
-    if (!flags)
-        return;
-    hki_lock_acquire(&self->lock);
-    hold(self, flags);
-    hki_lock_release(&self->lock);
 }
 
 void hki_suspects_settle(const hki_queue *queue, const hki_ticket *ticket, bool is_good)

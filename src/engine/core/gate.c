@@ -125,8 +125,7 @@ static void recycle_retired(hki_task *task, hki_var *var)
 static bool is_idle(hki_gate *gate)
 {
     return hki_gate_is_open(gate) ||
-           (!gate->is_write && !gate->closed &&
-            atomic_load_explicit(&gate->count, memory_order_acquire) == 1);
+           (!gate->closed && atomic_load_explicit(&gate->count, memory_order_acquire) == 1);
 }
 
 /* To those that come later. True: it is open, since its last reader finished just now, and nobody waits for it yet. */
@@ -142,11 +141,12 @@ static bool close_readers(const hki_runtime *runtime, hki_gate *gate)
 }
 
 /* False: no memory, or short tasks without gates are in the way. Then the task waits for some gates already, perhaps
- * twice once this is done again: no harm. */
+ * twice once this is done again: no harm. A task does not wait for itself; and where it writes it need not be known to read. */
 static bool register_access(hki_task *task, const hki_access *access)
 {
     hki_var *var = access->var;
     hki_runtime *runtime = var->runtime;
+    const uint64_t sequence = atomic_load_explicit(&task->sequence, memory_order_relaxed);
     bool writes = access->mode & HKI_WRITE;
     hki_gate *join = NULL;
     if (hki_var_is_scored_locked(var, writes))
@@ -159,12 +159,16 @@ static bool register_access(hki_task *task, const hki_access *access)
             recycle(task, gate);
             continue;
         }
-        const bool is_readers = !gate->is_write && !gate->closed;
+        const bool is_readers = !gate->closed;
+        /* Waits, which have one access, stand right behind the latest task, with its number. */
+        const bool is_own = gate->is_write && gate->task_sequence == sequence && !task->is_wait;
         if (overlap(gate, access) && !writes && gate->is_write) {
-            if (!wait_for(task, gate))
+            if (is_own && gate->begin <= access->begin && access->end <= gate->end)
+                return true;
+            if (!is_own && !wait_for(task, gate))
                 return false;
         } else if (overlap(gate, access) && writes) {
-            if (!(is_readers && close_readers(runtime, gate)) && !wait_for(task, gate))
+            if (!is_own && !(is_readers && close_readers(runtime, gate)) && !wait_for(task, gate))
                 return false;
             if (access->begin <= gate->begin && gate->end <= access->end) {
                 *link = gate->next;
@@ -194,7 +198,7 @@ static bool register_access(hki_task *task, const hki_access *access)
         join->next = var->gates;
         var->gates = join;
     }
-    join->task_sequence = atomic_load_explicit(&task->sequence, memory_order_relaxed);
+    join->task_sequence = sequence;
     hki_task_registered(task)[task->registered_count++] = join;
     return true;
 }
@@ -231,50 +235,21 @@ bool hki_gates_hold_locked(const hki_var *var, uint64_t begin, uint64_t end, uin
     return any_holds(var->gates, &range, sequence) || any_holds(var->retired, &range, sequence);
 }
 
-/* A task must not wait for itself: accesses of one variable that overlap, where one writes, become one
- * write of the range around both. Returns how many are left in `merged`. */
-static int merge_accesses(const hki_access *accesses, int count, hki_access *merged)
-{
-    int kept = 0;
-    for (int i = 0; i < count; i++) {
-        hki_access access = accesses[i];
-        for (int j = 0; j < kept; j++) {
-            hki_access *other = &merged[j];
-            if (other->var != access.var || !((other->mode | access.mode) & HKI_WRITE) ||
-                other->begin >= access.end || access.begin >= other->end)
-                continue;
-            if (other->begin < access.begin)
-                access.begin = other->begin;
-            if (other->end > access.end)
-                access.end = other->end;
-            access.mode |= other->mode;
-            *other = merged[--kept];
-            j = -1; /* it has grown: look at all again */
-        }
-        merged[kept++] = access;
-    }
-    return kept;
-}
-
 hki_registration hki_task_register(hki_task *task)
 {
     const hki_task_spec *spec = &task->spec;
-    hki_access few[HKI_TASK_INLINE_ACCESSES];
-    /* The second half of the overflow memory is there for this. */
-    hki_access *merged =
-        spec->access_count > HKI_TASK_INLINE_ACCESSES ? spec->accesses + spec->access_count : few;
-    const hki_access *accesses = spec->accesses;
-    int count = spec->access_count;
+    const int count = spec->access_count;
     if (!task->is_half_registered) {
         task->wait_count = 0;
         atomic_store_explicit(&task->pending, HKI_ISSUING, memory_order_relaxed);
     }
-    if (count > 1) {
-        count = merge_accesses(accesses, count, merged);
-        accesses = merged;
-    }
-    for (; task->registered_accesses < count; task->registered_accesses++) {
-        task->is_half_registered = !register_access(task, &accesses[task->registered_accesses]);
+    /* What it writes, and then what it reads: see register_access. */
+    for (; task->registered_accesses < 2 * count; task->registered_accesses++) {
+        const int i = task->registered_accesses;
+        const hki_access *access = &spec->accesses[i < count ? i : i - count];
+        if ((access->mode & HKI_WRITE) != (i < count ? HKI_WRITE : 0))
+            continue;
+        task->is_half_registered = !register_access(task, access);
         if (task->is_half_registered)
             return HKI_NOT_REGISTERED;
     }

@@ -21,7 +21,7 @@ struct hki_gate {
     _Alignas(HKI_CACHE_LINE) _Atomic(hki_wait_node *) waiters; /* HKI_GATE_OPEN once open */
     atomic_uint count;
     /* Issue lock: */
-    bool is_write, closed;
+    bool is_write, closed; /* closed: no more readers join, as no other writer does */
     uint64_t begin, end;
     hki_gate *next;
     uint64_t task_sequence; /* of the latest to register */

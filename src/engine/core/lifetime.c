@@ -81,14 +81,10 @@ struct hki_choices *hki_runtime_choices(const hki_runtime *runtime)
     return runtime->choices;
 }
 
-int hki_runtime_device_count(const hki_runtime *runtime)
+hki_device *const *hki_runtime_devices(const hki_runtime *runtime, int *count)
 {
-    return runtime->device_count;
-}
-
-hki_device *hki_runtime_device(const hki_runtime *runtime, int index)
-{
-    return runtime->devices[index];
+    *count = runtime->device_count;
+    return runtime->devices;
 }
 
 /* ---- forks ---------------------------------------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@ enum {
     HKI_FETCHED_SLOTS = 4, /* ahead of the next one */
     HKI_BATCH_TASKS = 16,  /* tasks that a thread takes at once */
     HKI_RING_TASKS = 4096,
+    HKI_RECENT_TASKS = 64, /* what calls take of late is a mean of so many */
     HKI_MAX_FAILED_DEVICES = 64
 };
 

@@ -54,7 +54,7 @@ struct hki_runtime {
     int free_slot_count, fetched_slots; /* the second: those from here on are in the caches */
     hki_gate *spare_gates;
     _Atomic(uint64_t) issued_tasks; /* written under the lock */
-    int64_t issued_ns;              /* what they are expected to take */
+    _Atomic(int64_t) recent_ns;     /* what HKI_RECENT_TASKS are expected to take, of late */
     uint64_t inline_calls, direct_calls;
     void *blocks; /* memory of slots and gates */
     char *block_rest, *block_end;

@@ -29,8 +29,7 @@ static void *chunk_get_locked(hki_runtime *runtime, size_t bytes)
     return memset(chunk, 0, bytes);
 }
 
-/* Takes those that came back, as many as there is room for, or makes new ones. */
-static void refill_free_locked(hki_runtime *runtime)
+void hki_slots_refill_locked(hki_runtime *runtime)
 {
     int count = 0;
     if (!runtime->free_tasks)
@@ -98,39 +97,25 @@ _Thread_local hki_thread hki_this_thread;
 
 /* ---- taking and giving back ---------------------------------------------------------------------------------------- */
 
-hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes)
+bool hki_slot_widen_locked(hki_task *task, int access_count, size_t payload_bytes)
 {
-    hki_task *task = NULL;
-    void *overflow = NULL;
     size_t accesses_bytes = 0;
-    if (access_count > HKI_TASK_INLINE_ACCESSES) /* twice the accesses: see hki_task_register */
+    if (access_count > HKI_TASK_INLINE_ACCESSES) /* and the gates behind: hki_task_registered */
         accesses_bytes =
-            (size_t)access_count * (2 * sizeof(hki_access) + sizeof(hki_gate *)) / 64 * 64 + 64;
-    size_t overflow_bytes =
+            (size_t)access_count * (sizeof(hki_access) + sizeof(hki_gate *)) / 64 * 64 + 64;
+    const size_t bytes =
         accesses_bytes + (payload_bytes > HKI_TASK_PAYLOAD_BYTES ? payload_bytes : 0);
-    if (overflow_bytes && !(overflow = aligned_alloc(64, hki_round_up_bytes(overflow_bytes, 64))))
-        return NULL;
-    hki_biased_acquire(&runtime->issue_lock);
-    if (!runtime->free_slot_count)
-        refill_free_locked(runtime);
-    task = hki_slot_pop_locked(runtime);
-    if (task && !runtime->serial && !reserve_locked(runtime, task, access_count)) {
-        hki_slot_put_back_locked(runtime, task);
-        task = NULL;
-    }
-    hki_biased_release(&runtime->issue_lock);
-    if (!task) {
-        free(overflow);
-        return NULL;
-    }
-    hki_slot_init(task, access_count);
-    task->overflow = overflow;
-    atomic_store_explicit(&task->unusual, overflow != NULL, memory_order_relaxed);
-    if (accesses_bytes)
-        task->spec.accesses = overflow;
-    if (payload_bytes > HKI_TASK_PAYLOAD_BYTES)
-        task->payload = (char *)overflow + accesses_bytes;
-    return task;
+    if (!task->runtime->serial && !reserve_locked(task->runtime, task, access_count))
+        return false;
+    if (!bytes)
+        return true;
+    task->overflow = aligned_alloc(64, hki_round_up_bytes(bytes, 64));
+    if (task->overflow && accesses_bytes)
+        task->spec.accesses = task->overflow;
+    if (task->overflow && payload_bytes > HKI_TASK_PAYLOAD_BYTES)
+        task->payload = (char *)task->overflow + accesses_bytes;
+    atomic_store_explicit(&task->unusual, task->overflow != NULL, memory_order_relaxed);
+    return task->overflow;
 }
 
 void hki_slot_give_back(hki_slot_returns *returns)

@@ -39,15 +39,6 @@ static inline bool hki_slot_put(hki_slot_returns *returns, hki_task *task)
 
 void hki_slot_give_back(hki_slot_returns *returns);
 
-static inline void hki_slot_init(hki_task *task, int access_count)
-{
-    task->payload = task->inline_payload;
-    task->spec.accesses = task->inline_accesses;
-    task->spec.access_count = access_count;
-    task->epoch = HKI_UNCOUNTED;
-    task->is_wait = task->started = false;
-}
-
 /* Begins to fetch one more free slot, which may come from another core: what issuing a task touches besides what running it
  * does is in this core's second cache at best. Expects the issue lock, and that not all have been fetched. */
 static inline void hki_slot_fetch_locked(hki_runtime *runtime)
@@ -59,11 +50,16 @@ static inline void hki_slot_fetch_locked(hki_runtime *runtime)
     hki_prefetch_write(&task->spec.cost.is_pageable);
 }
 
-/* NULL: there is none, until more are made. Expects the issue lock. */
+/* Takes those that came back, as many as there is room for, or makes new ones. Expects the issue lock. */
+void hki_slots_refill_locked(hki_runtime *runtime);
+
+/* NULL: no memory. Expects the issue lock. */
 static inline hki_task *hki_slot_pop_locked(hki_runtime *runtime)
 {
+    if (!HKI_USUALLY(runtime->free_slot_count > 0))
+        hki_slots_refill_locked(runtime);
     const int last = runtime->free_slot_count - 1;
-    if (!HKI_USUALLY(last >= 0))
+    if (last < 0)
         return NULL;
     if (runtime->fetched_slots > last - HKI_FETCHED_SLOTS && runtime->fetched_slots > 0)
         hki_slot_fetch_locked(runtime);
@@ -80,26 +76,31 @@ static inline void hki_slot_put_back_locked(hki_runtime *runtime, hki_task *task
         hki_slot_give_back(&(hki_slot_returns){.count = 1, .slots = {task}});
 }
 
-/* A slot as most tasks need it; NULL: hki_slot_get is to be asked. */
-static inline hki_task *hki_slot_take_usual(hki_runtime *runtime, int access_count,
-                                            size_t payload_bytes)
+/* Room for more than most tasks have, in gates and in memory of its own. False: no memory. Expects the issue lock. */
+bool hki_slot_widen_locked(hki_task *task, int access_count, size_t payload_bytes);
+
+/* NULL: no memory. Does not block. */
+static inline hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes)
 {
-    if (access_count > HKI_TASK_INLINE_ACCESSES || payload_bytes > HKI_TASK_PAYLOAD_BYTES)
-        return NULL;
     hki_biased_acquire(&runtime->issue_lock);
     hki_task *task = hki_slot_pop_locked(runtime);
-    if (HKI_USUALLY(task) && !HKI_USUALLY(task->reserve_count >= access_count)) {
-        hki_slot_put_back_locked(runtime, task);
-        task = NULL;
+    if (HKI_USUALLY(task)) {
+        task->payload = task->inline_payload;
+        task->spec.accesses = task->inline_accesses;
+        task->spec.access_count = access_count;
+        task->epoch = HKI_UNCOUNTED;
+        task->is_wait = task->started = false;
+        const bool is_usual = access_count <= HKI_TASK_INLINE_ACCESSES &&
+                              payload_bytes <= HKI_TASK_PAYLOAD_BYTES &&
+                              task->reserve_count >= access_count;
+        if (!HKI_USUALLY(is_usual) && !hki_slot_widen_locked(task, access_count, payload_bytes)) {
+            hki_slot_put_back_locked(runtime, task);
+            task = NULL;
+        }
     }
     hki_biased_release(&runtime->issue_lock);
-    if (HKI_USUALLY(task))
-        hki_slot_init(task, access_count);
     return task;
 }
-
-/* Any slot; NULL: no memory. Does not block. */
-hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes);
 
 /* Starts, runs, settles and finishes a leaf that is in nobody's list. Inline, since it is all that a short call costs beside its
  * work. */

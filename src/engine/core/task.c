@@ -34,7 +34,10 @@ const hk_status *hki_task_failure(hki_task *task)
 static const hk_status *record_va(const hki_task *task, const hki_blame *blame, hk_code code,
                                   const char *format, va_list args)
 {
+    const hki_blame own = {task->spec.operation, task->spec.source, task->spec.class->describe,
+                           task->payload};
     char inputs[512] = "";
+    blame = blame ? blame : task_blame ? task_blame : &own;
     if (blame->describe)
         blame->describe(blame->what, inputs, sizeof inputs);
     const hki_status_facts facts = {.operation = blame->operation,
@@ -58,11 +61,9 @@ const hk_status *hki_task_record(const hki_task *task, const hki_blame *blame, h
 
 void hki_task_fail(hki_task *task, int64_t piece, hk_code code, const char *format, ...)
 {
-    const hki_blame own = {task->spec.operation, task->spec.source, task->spec.class->describe,
-                           task->payload};
     va_list args;
     va_start(args, format);
-    const hk_status *status = record_va(task, task_blame ? task_blame : &own, code, format, args);
+    const hk_status *status = record_va(task, NULL, code, format, args);
     va_end(args);
     hki_lock_acquire(&task->failure_lock);
     if (!task->failure || piece < task->failure_piece) {
@@ -76,41 +77,31 @@ void hki_task_fail(hki_task *task, int64_t piece, hk_code code, const char *form
     hk_status_release(status);
 }
 
-void hki_task_fail_with(hki_task *task, const hk_status *status)
+/* `which` of its failures is now this one, or none. */
+static void set_failure(hki_task *task, const hk_status **which, const hk_status *status)
 {
     hki_lock_acquire(&task->failure_lock);
-    const hk_status *old = task->input_failure;
-    task->input_failure = status;
+    const hk_status *old = *which;
+    *which = status;
     hki_lock_release(&task->failure_lock);
     atomic_store_explicit(&task->unusual, true, memory_order_relaxed);
     hk_status_release(old);
 }
 
-static const hk_status *take_own_failure(hki_task *task)
+void hki_task_fail_with(hki_task *task, const hk_status *status)
 {
-    hki_lock_acquire(&task->failure_lock);
-    const hk_status *own = task->failure;
-    task->failure = NULL;
-    hki_lock_release(&task->failure_lock);
-    return own;
+    set_failure(task, &task->input_failure, status);
 }
 
-void hki_task_failure_is_known(hki_task *task)
+void hki_task_fail_for_input(hki_task *task, const hk_status *status)
 {
-    const hk_status *own = take_own_failure(task);
-    if (own)
-        hki_task_fail_with(task, own);
+    set_failure(task, &task->input_failure, status);
+    set_failure(task, &task->failure, NULL);
 }
 
 static bool has_failed(const hki_task *task)
 {
     return hki_task_is_unusual(task) && (task->failure || task->input_failure);
-}
-
-void hki_task_fail_for_input(hki_task *task, const hk_status *status)
-{
-    hki_task_fail_with(task, status);
-    hk_status_release(take_own_failure(task));
 }
 
 /* Nearly always nothing at all is failed; then even the variables need not be looked at. */

@@ -90,7 +90,7 @@ static inline hki_gate **hki_task_registered(hki_task *task)
 {
     if (task->spec.access_count <= HKI_TASK_INLINE_ACCESSES)
         return task->inline_registered;
-    return (hki_gate **)(void *)(task->spec.accesses + 2 * task->spec.access_count);
+    return (hki_gate **)(void *)(task->spec.accesses + task->spec.access_count);
 }
 
 static inline bool hki_task_is_unusual(const hki_task *task)

@@ -49,7 +49,7 @@ uint64_t hki_throttle_left(const void *wanted)
 {
     const hki_room *room = wanted;
     hki_runtime *runtime = room->runtime;
-    const uint64_t count = hki_unfinished_tasks(runtime);
+    const uint64_t count = unfinished(runtime);
     const bool has_room =
         count <= room->calls &&
         atomic_load_explicit(&runtime->held_bytes, memory_order_relaxed) <= room->held;
@@ -76,31 +76,15 @@ void hki_throttle_set_soft(hki_runtime *runtime, uint64_t calls)
     atomic_store_explicit(&self->soft_calls, calls < most ? calls : most, memory_order_relaxed);
 }
 
-bool hki_throttle_is_far(hki_runtime *runtime)
+hki_advice hki_throttle_advise(hki_runtime *runtime, hki_room *room)
 {
     const hki_throttle *self = runtime->throttle;
     const uint64_t soft = atomic_load_explicit(&self->soft_calls, memory_order_relaxed);
-    return soft < self->run_ahead_calls && known_unfinished(runtime) >= soft;
-}
-
-/* What the latest calls are expected to take each; 0: there were none. */
-static int64_t latest_ns(hki_runtime *runtime)
-{
-    hki_throttle *self = runtime->throttle;
-    hki_biased_acquire(&runtime->issue_lock);
-    const uint64_t issued = atomic_load_explicit(&runtime->issued_tasks, memory_order_relaxed);
-    const int64_t tasks = (int64_t)(issued - self->looked_tasks);
-    const int64_t ns = runtime->issued_ns - self->looked_ns;
-    self->looked_tasks = issued;
-    self->looked_ns = runtime->issued_ns;
-    hki_biased_release(&runtime->issue_lock);
-    return tasks > 0 ? (ns + tasks - 1) / tasks : 0;
-}
-
-hki_advice hki_throttle_advise(hki_runtime *runtime, hki_room *room)
-{
+    if (soft == self->run_ahead_calls || known_unfinished(runtime) < soft)
+        return HKI_GO_ON;
     const uint64_t least = least_soft(runtime), ahead = unfinished(runtime);
-    const int64_t ns = ahead < least ? 0 : latest_ns(runtime);
+    const int64_t recent_ns = atomic_load_explicit(&runtime->recent_ns, memory_order_relaxed);
+    const int64_t ns = ahead < least ? 0 : recent_ns / HKI_RECENT_TASKS;
     const bool is_short = ns > 0 && ns <= HKI_SHORT_NS;
     *room = (hki_room){runtime, least / 2, INT64_MAX};
     if (is_short && ns <= HKI_SOFT_NS * runtime->scheduler->core_count) {
@@ -110,11 +94,4 @@ hki_advice hki_throttle_advise(hki_runtime *runtime, hki_room *room)
     }
     hki_throttle_set_soft(runtime, ahead < least ? least : ahead + least);
     return HKI_GO_ON;
-}
-
-void hki_throttle_note(hki_runtime *runtime, bool moves)
-{
-    const uint64_t ahead = unfinished(runtime);
-    /* They wait for something: no use to ask before there are as many again. */
-    hki_throttle_set_soft(runtime, moves ? ahead + least_soft(runtime) / 2 : 2 * ahead);
 }

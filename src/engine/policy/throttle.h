@@ -12,9 +12,6 @@ struct hki_throttle {
     uint64_t run_ahead_calls, run_ahead_bytes; /* the window */
     _Atomic(uint64_t) known_finished;          /* that many at least */
     _Atomic(uint64_t) soft_calls; /* the soft bound; the window's, where there is none */
-    /* issued_tasks and issued_ns when the soft bound was looked at last; issue lock. */
-    uint64_t looked_tasks;
-    int64_t looked_ns;
     _Atomic(uint64_t) window_waits, worker_waits;
 };
 
@@ -47,15 +44,12 @@ bool hki_throttle_is_full(hki_runtime *runtime, uint64_t output_bytes, hki_room 
 uint64_t hki_throttle_left(const void *room);
 
 typedef enum hki_advice {
-    HKI_GO_ON, /* the soft bound has been raised */
+    HKI_GO_ON, /* it is not, or the bound has been raised */
     HKI_WAIT,  /* for the room */
     HKI_HELP   /* the same, and had better work at short tasks meanwhile (lease.h) */
 } hki_advice;
 
-/* For a thread beyond the soft bound. */
+/* For a thread that may be beyond the soft bound. *room: what to wait for. */
 hki_advice hki_throttle_advise(hki_runtime *runtime, hki_room *room);
-/* After the thread has helped or waited. moves: that brought it nearer. */
-void hki_throttle_note(hki_runtime *runtime, bool moves);
-bool hki_throttle_is_far(hki_runtime *runtime);
 
 #endif

@@ -42,10 +42,8 @@ enum {
     /* Runs while its worker has the ring: there is nothing to gain from a second one. Without: empty tasks handed over
      * take 1.5 times as long. */
     HKI_INSTANT_NS = 80,
-    HKI_INSTANTS = 64,   /* so many of those at a time, guard */
+    HKI_TAKEN = 64, /* so many of those, or registered, while others wait for the ring, guard */
     HKI_BATCH_NS = 5000, /* a batch of the scoreboard, guard */
-    HKI_REGISTRATIONS =
-        16, /* tasks that a worker registers while others wait for the ring, guard */
     HKI_MOST_DISTANCE =
         32, /* to the nearest task that one depends on, as far as it is told apart */
     HKI_GATHER_TICKS =

@@ -194,7 +194,7 @@ hki_claim hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_n
     return claim;
 }
 
-hki_claim hki_queue_take_piece(hki_queue *queue)
+hki_claim hki_queue_take_piece(hki_queue *queue, const hki_task *of)
 {
     enum { LOOKS = 2 * HKI_BATCH_TASKS }; /* put first: but a worker may give others back */
     hki_claim claim = {NULL, -1};
@@ -202,20 +202,9 @@ hki_claim hki_queue_take_piece(hki_queue *queue)
     for (int i = 0; i < 2; i++) {
         hki_task *task = queue->lists[i].first;
         for (int j = 0; task && !claim.task && j < LOOKS; j++, task = task->queue_next)
-            if (task->next_piece > 0 && hki_is_lendable(task))
+            if (task->next_piece > 0 && (of ? task == of : hki_is_lendable(task)))
                 claim = claim_locked(queue, task);
     }
-    hki_lock_release(&queue->lock);
-    return claim;
-}
-
-hki_claim hki_queue_take_piece_of(hki_queue *queue, const hki_task *task)
-{
-    hki_claim claim = {NULL, -1};
-    hki_lock_acquire(&queue->lock);
-    hki_task *first = queue->lists[1].first;
-    if (first == task && first->next_piece > 0)
-        claim = claim_locked(queue, first);
     hki_lock_release(&queue->lock);
     return claim;
 }

@@ -51,7 +51,6 @@ struct hki_queue {
     uint64_t at_once;                        /* tasks that ran under the issue lock: in no epoch */
     hki_lock flip_lock;                      /* held by the thread that waits for the device */
     int worker_count, running_count;         /* the latter has a thread */
-    hki_worker *workers;
     /* Of accelerators: who launches from it, NULL: its worker; called instead of waking one; the serial engine's way to let
      * a task take its time. */
     hki_launchers *launchers;
@@ -69,6 +68,7 @@ struct hki_queue {
     _Atomic(int64_t) pace_ns;
     hki_lock stats_lock;
     hk_queue_stats stats;
+    hki_worker workers[];
 };
 
 /* What a task adds to a backlog: work that would be worth waking another worker for. */
@@ -114,10 +114,8 @@ bool hki_queue_has_work(hki_queue *queue);
 /* Takes a task or piece: a ready one first, then from the ring. None in whose way one is that is expected to take more than
  * most_ns. In an executor that is not NULL it runs short ones of the ring, too. */
 hki_claim hki_queue_pop(hki_queue *queue, hki_executor *executor, int64_t most_ns);
-/* Takes a piece of a task that has started, and is lendable (steal.h). */
-hki_claim hki_queue_take_piece(hki_queue *queue);
-/* Takes a piece of the task, which may have ended, where that is the first one listed. */
-hki_claim hki_queue_take_piece_of(hki_queue *queue, const hki_task *task);
+/* Takes a piece of a task that has started: of this one, which may have ended; NULL: of one that is lendable (steal.h). */
+hki_claim hki_queue_take_piece(hki_queue *queue, const hki_task *of);
 
 /* Wakes a worker of the queue, or calls back the one that rests. */
 void hki_queue_wake(hki_queue *queue);

@@ -68,7 +68,6 @@ typedef struct taker {
     hki_task *claimed; /* is ready */
     hki_task *first_ready,
         **ready_end; /* for queues, in the order of calls, linked through queue_next */
-    int registered;
 } taker;
 
 static void push_ready(const taker *self)
@@ -85,7 +84,6 @@ static bool register_task(taker *self, hki_task *task)
     const hki_registration registration = hki_task_register(task);
     if (registration == HKI_NOT_REGISTERED)
         return false;
-    self->registered++;
     if (registration != HKI_REGISTERED_READY)
         return true;
     hki_tracing_ready(task);
@@ -126,7 +124,7 @@ static bool take_one(taker *self, hki_task *task, uint64_t position)
 static bool has_enough(const taker *self)
 {
     return (self->executor && self->executor->batch_count && hki_batch_is_full(self->executor)) ||
-           self->claimed || (self->queue && self->registered >= HKI_REGISTRATIONS);
+           self->claimed;
 }
 
 static int take_locked(hki_ring *ring, taker *self)
@@ -134,7 +132,7 @@ static int take_locked(hki_ring *ring, taker *self)
     enum { FETCH_AHEAD = 8 };
     const uint64_t put = atomic_load_explicit(&ring->put, memory_order_acquire);
     const uint64_t first = atomic_load_explicit(&ring->taken, memory_order_relaxed);
-    const uint64_t end = self->queue && put - first > HKI_INSTANTS ? first + HKI_INSTANTS : put;
+    const uint64_t end = self->queue && put - first > HKI_TAKEN ? first + HKI_TAKEN : put;
     uint64_t next = first, fetched = first;
     int64_t taken_ns = 0;
     while (next != end && !has_enough(self)) {

@@ -22,7 +22,7 @@ hki_claim hki_steal_piece(hki_queue *queue)
         return claim;
     const int homes = runtime->scheduler->home_count;
     for (int i = 1; i < homes && !claim.task; i++)
-        claim = hki_queue_take_piece(runtime->queues[(queue->number + i) % homes]);
+        claim = hki_queue_take_piece(runtime->queues[(queue->number + i) % homes], NULL);
     if (!claim.task)
         atomic_store_explicit(&queue->failed_steal_ticks, hki_ticks(), memory_order_relaxed);
     return claim;

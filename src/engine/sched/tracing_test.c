@@ -453,8 +453,10 @@ static void test_hooks(void)
     CHECK(started_count == 0 && ending_count == 0); /* it did not start */
     CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_devices = 2})));
     hki_runtime *runtime = hki_runtime_default();
-    CHECK_EQ_I64(hki_runtime_device_count(runtime), 2);
-    CHECK_STR(hki_runtime_device(runtime, 1)->name, "cpu:1");
+    int count;
+    hki_device *const *devices = hki_runtime_devices(runtime, &count);
+    CHECK_EQ_I64(count, 2);
+    CHECK_STR(devices[1]->name, "cpu:1");
     const hk_status *error = hki_runtime_trace_begin(runtime, LIMIT);
     CHECK(error && hk_status_code(error) == HK_INVALID_ARGUMENT); /* one is under way */
     hk_status_release(error);

@@ -34,7 +34,7 @@ void hki_help_with(hki_task *task)
     hki_claim claim = {task, -1};
     do
         hki_execute_foreign(claim);
-    while ((claim = hki_queue_take_piece_of(queue, task)).task);
+    while ((claim = hki_queue_take_piece(queue, task)).task);
     release(queue);
 }
 
@@ -91,14 +91,7 @@ static bool is_over(const void *help)
     return self->left(self->what) == 0;
 }
 
-/* As long as a quarter of the time so far, within bounds: so that workers do not run out of tasks meanwhile. */
-static int64_t nap_ns(int64_t so_far_ns)
-{
-    const int64_t ns = so_far_ns / 4;
-    return ns < HKI_SPIN_NS ? HKI_SPIN_NS : ns > HKI_LOOK_AGAIN_NS ? HKI_LOOK_AGAIN_NS : ns;
-}
-
-static void sleep_once(const hki_help *self, int64_t so_far_ns, int64_t left_ns)
+static void sleep_once(const hki_help *self, int64_t left_ns)
 {
     hki_scheduler *scheduler = self->runtime->scheduler;
     for (int i = 0; i < scheduler->home_count; i++)
@@ -111,12 +104,12 @@ static void sleep_once(const hki_help *self, int64_t so_far_ns, int64_t left_ns)
                            self->blocking && self->blocking->hooks ? HKI_LOOK_NS : -1);
         return;
     }
-    atomic_fetch_add(&scheduler->sleepers, self->is_called);
+    atomic_fetch_add(&scheduler->sleepers, 1);
     const uint32_t seen = atomic_load(&scheduler->progress);
-    const int64_t ns = self->is_called ? HKI_LOOK_AGAIN_NS : nap_ns(so_far_ns);
     if (!is_over(self)) /* a worker that never runs out of tasks does not wake us */
-        hki_futex_wait(&scheduler->progress, seen, ns < left_ns ? ns : left_ns);
-    atomic_fetch_sub(&scheduler->sleepers, self->is_called);
+        hki_futex_wait(&scheduler->progress, seen,
+                       left_ns < HKI_LOOK_AGAIN_NS ? left_ns : HKI_LOOK_AGAIN_NS);
+    atomic_fetch_sub(&scheduler->sleepers, 1);
 }
 
 static void spin(const hki_help *self)
@@ -129,8 +122,7 @@ static void spin(const hki_help *self)
 static bool help_on(const hki_help *self, hki_queue **kept)
 {
     hki_runtime *runtime = self->runtime;
-    const int64_t begin = hki_clock_ns();
-    int64_t awake_since = begin, latest = begin;
+    int64_t awake_since = hki_clock_ns(), latest = awake_since;
     uint64_t left, least = UINT64_MAX;
     while ((left = self->left(self->what)) > 0) {
         int64_t now = hki_clock_ns();
@@ -150,7 +142,7 @@ static bool help_on(const hki_help *self, hki_queue **kept)
         if (may_spin(runtime, now - awake_since))
             spin(self);
         else
-            sleep_once(self, now - begin, left_ns);
+            sleep_once(self, left_ns);
     }
     return true;
 }

@@ -16,8 +16,6 @@ typedef struct hki_help {
     int64_t most_ns;     /* nothing expected to take longer is run; negative: nothing at all */
     int64_t patience_ns; /* gives up when nothing has become less for so long; INT64_MAX: never */
     bool may_lease;      /* may work on a worker's core (sched/lease.h) */
-    bool
-        is_called; /* hki_progress is to wake it; else it looks after naps, a part of the time so far each */
     hki_blocking *blocking; /* begins here if need be; NULL: nobody is told */
 } hki_help;
 

@@ -72,19 +72,6 @@ static bool leave(hki_task *task)
     return false;
 }
 
-/* False: it was interrupted, and has left the task. */
-static bool await_task(hki_task *task, hki_blocking *blocking)
-{
-    const bool over = hki_help_until(&(hki_help){.runtime = task->runtime,
-                                                 .left = unsignalled,
-                                                 .what = task,
-                                                 .wait = task,
-                                                 .most_ns = help_most_ns(HKI_HELP_NS),
-                                                 .patience_ns = INT64_MAX,
-                                                 .blocking = blocking});
-    return over || !leave(task);
-}
-
 /* ---- what a range is waited for by ---- */
 
 /* Ends a wait: what it held back goes on. */
@@ -162,7 +149,14 @@ static const hk_status *await_or_leave(hki_task *task, bool may_leave, hki_block
     if (blocked && leave(task))
         return blocked;
     hk_status_release(blocked);
-    return await_task(task, may_leave ? blocking : NULL) ? NULL : hki_interrupted("wait");
+    const bool over = hki_help_until(&(hki_help){.runtime = task->runtime,
+                                                 .left = unsignalled,
+                                                 .what = task,
+                                                 .wait = task,
+                                                 .most_ns = help_most_ns(HKI_HELP_NS),
+                                                 .patience_ns = INT64_MAX,
+                                                 .blocking = may_leave ? blocking : NULL});
+    return over || !leave(task) ? NULL : hki_interrupted("wait");
 }
 
 const hk_status *hki_wait_hold(const hki_waiting *self, bool writes, hki_task **hold)
@@ -298,7 +292,6 @@ static bool drain_epoch(hki_queue *queue, unsigned epoch, uint64_t issued, hki_b
                                       .most_ns = blocking ? help_most_ns(INT64_MAX) : INT64_MAX,
                                       .patience_ns = INT64_MAX,
                                       .may_lease = hki_lease_is_on(runtime),
-                                      .is_called = true,
                                       .blocking = blocking});
 }
 
@@ -360,17 +353,17 @@ static void approach(hki_runtime *runtime, hki_blocking *blocking)
     if (advice == HKI_GO_ON)
         return;
     hki_wait_point point = hki_tracing_wait(runtime);
-    const bool moves = wait_for_room(&wanted, PATIENCE_NS, advice == HKI_HELP, blocking);
+    wait_for_room(&wanted, PATIENCE_NS, advice == HKI_HELP, blocking);
     hki_tracing_waited(&point, HKI_TRACE_WAIT_WORKERS, -1);
-    hki_throttle_note(runtime, moves);
+    /* If they wait for something: no use to ask before there are as many again. */
+    hki_throttle_set_soft(runtime, 2 * hki_throttle_left(&wanted));
 }
 
 void hki_wait_to_issue(hki_runtime *runtime, uint64_t output_bytes)
 {
     hki_room wanted;
     hki_blocking blocking = {0};
-    if (hki_throttle_is_far(runtime))
-        approach(runtime, &blocking);
+    approach(runtime, &blocking);
     while (!blocking.is_interrupted && hki_throttle_is_full(runtime, output_bytes, &wanted) &&
            hki_runtime_alive(runtime)) {
         atomic_fetch_add_explicit(&runtime->throttle->window_waits, 1, memory_order_relaxed);
