@@ -1,5 +1,6 @@
 /* Short rows through the loops of elementwise.def: many rows become one dense run, in tiles that stay in the cache. What is one
  * row, or one column, for all rows is repeated there. */
+#include "op/kernels/convert/rectangle.h"
 #include "op/kernels/elementwise/elementwise.h"
 
 enum {
@@ -16,6 +17,7 @@ typedef enum layout {
     LAYOUT_EVEN,   /* all elements lie one step apart */
     LAYOUT_SAME,   /* it is the same row each time */
     LAYOUT_COLUMN, /* a row is one element, again and again */
+    LAYOUT_TURNED, /* columns are dense, and apart: those of a transposed matrix */
     LAYOUT_APART
 } layout;
 
@@ -26,7 +28,7 @@ static layout layout_of(const hki_row_operand *operand, int64_t n, int64_t step,
     if (step == 0)
         return LAYOUT_COLUMN;
     if (row_step != n * step)
-        return LAYOUT_APART;
+        return row_step == operand->bytes ? LAYOUT_TURNED : LAYOUT_APART;
     return operand->is_wide && step == operand->bytes ? LAYOUT_DENSE : LAYOUT_EVEN;
 }
 
@@ -68,6 +70,28 @@ static void load_column(const hki_row_operand *operand, int64_t rows, int64_t n,
     _Alignas(64) char column[TILE_BYTES];
     operand->load(rows, from, row_step, column);
     spread(operand->wide_bytes, rows, n, column, to);
+}
+
+/* `rows` rows of n elements of it, dense. */
+static void turn(const hki_row_operand *operand, int64_t rows, int64_t n, const char *from,
+                 int64_t step, char *to)
+{
+    const hki_rectangle area = {.rows = rows,
+                                .columns = n,
+                                .in_row = operand->bytes,
+                                .in_column = step,
+                                .out_row = n * operand->bytes,
+                                .out_column = operand->bytes};
+    hki_copy_rectangle(&area, operand->bytes, from, to);
+}
+
+static void load_turned(const hki_row_operand *operand, int64_t rows, int64_t n, const char *from,
+                        int64_t step, char *to)
+{
+    _Alignas(64) char narrow[TILE_BYTES];
+    turn(operand, rows, n, from, step, operand->is_wide ? to : narrow);
+    if (!operand->is_wide)
+        operand->load(rows * n, narrow, operand->bytes, to);
 }
 
 /* Tiles of the rows: how many go into one, and how operands do. */
@@ -119,6 +143,9 @@ static const char *load(const tiles *self, int i, int64_t first, int64_t count, 
         break;
     case LAYOUT_COLUMN:
         load_column(operand, count, n, from, row_step, memory);
+        break;
+    case LAYOUT_TURNED:
+        load_turned(operand, count, n, from, step, memory);
         break;
     case LAYOUT_APART:
         for (int64_t row = 0; row < count; row++)
@@ -180,8 +207,14 @@ static bool are_short(const hki_row *row, const hki_rows *rows)
 int64_t hki_row_run_rows(const hki_rows *rows, hki_loop_fn loop)
 {
     const hki_row *row = rows->run.given;
-    if (!are_short(row, rows))
+    if (!are_short(row, rows)) {
+        int64_t bytes[HKI_WALK_MAX_INPUTS];
+        for (int i = 0; i < row->in_count; i++)
+            bytes[i] = row->in[i].bytes;
+        if (hki_rows_are_turned(rows, bytes))
+            return hki_run_turned(rows, bytes, loop);
         return hki_run_each(rows, hki_row_is_direct(row, &rows->run) ? row->loop : loop);
+    }
     tiles self;
     tiles_init(&self, row, rows);
     return run_tiles(&self);
