@@ -136,6 +136,10 @@ typedef struct hki_range_options {
     double min, max;
 } hki_range_options;
 
+/* The row of an operator of the table, for operands of these dtypes; false: it is no such operator, or may refuse values. */
+bool hki_row_of(const hk_op *op, const void *options, const hk_dtype *in, int in_count,
+                hk_dtype out, hki_row *row);
+
 /* ---- for operators like those of the table --------------------------------------------------------- */
 
 /* Result: the first input's shape and dtype. */
