@@ -139,9 +139,9 @@ void hki_chain_piece(const hki_chain *chain, int64_t piece, int64_t *begin, int6
     *end = hki_min(*begin + chain->piece_samples, chain->samples);
 }
 
-/* Without layers no lanes are to be filled by samples: what blocks make, so much, stays in a core's own cache, and a piece is
- * worth a core. True, after setting both, where that is so. */
-enum { PLAIN_BLOCK_BYTES = 64 << 10 };
+/* Without layers no lanes are to be filled by samples: what blocks make, so much, stays in the cache of the first level
+ * together with what they read, and a piece is worth a core. True, after setting both, where that is so. */
+enum { PLAIN_BLOCK_BYTES = 20 << 10 };
 static bool cut_plain(hki_chain *chain)
 {
     double work_ns = 0;

@@ -15,6 +15,7 @@
 #include "base/sync.h"
 #include "graph/graph.h"
 #include "op/kernels/conv2d/conv2d_image.h"
+#include "op/kernels/elementwise/elementwise.h"
 #include "op/kernels/layer/layer_kernel.h"
 
 enum {
@@ -95,6 +96,9 @@ typedef struct hki_chain_step {
     hki_chain_ref in[HKI_MAX_INPUTS], out[HKI_MAX_OUTPUTS];
     bool in_lanes;                             /* CALL: elementwise on lanes */
     hki_chain_extent extents[HKI_CHAIN_SIZES]; /* by size: of blocks, or of pieces */
+    bool
+        is_dense; /* CALL: a row of elementwise.def that refuses nothing, of dense rows and single elements */
+    hki_row row;
 
     /* FORWARD: y = pool(relu(conv2d(x, weight) + bias)). BACKWARD: of a FORWARD step or of a convolution without
      * anything. TO_LANES, TO_ROWS: of x. SPREAD: the element `weight` to the rows of x. Values,

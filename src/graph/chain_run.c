@@ -30,8 +30,14 @@ static void set_tensor(const hki_chain_run *run, const hki_chain_step *step, int
                        const hki_chain_ref *ref, hki_tensor *tensor)
 {
     const hki_chain *chain = run->chain;
-    if (ref->kind == HKI_REF_NONE) {
-        *tensor = (hki_tensor){.storage = run->storage, .ndim = -1};
+    if (ref->kind ==
+        HKI_REF_NONE) { /* its dimensions are left as they are: most operators have many such */
+        tensor->data = NULL;
+        tensor->storage = run->storage;
+        tensor->offset = tensor->size = 0;
+        tensor->dtype = 0;
+        tensor->is_contiguous = false;
+        tensor->ndim = -1;
         return;
     }
     hki_chain_ref_tensor(&chain->calls[step->call], operand, ref, tensor);
@@ -86,6 +92,30 @@ static const hki_chain_extent *extent_of(const hki_chain_run *run, const hki_cha
     while (sizes[at] != run->count)
         at++;
     return &step->extents[at];
+}
+
+static const char *element_data(const hki_chain_run *run, const hki_chain_step *step,
+                                const hki_chain_ref *ref)
+{
+    if (ref->kind == HKI_REF_SHARED)
+        return run->arrays[ref->index];
+    return step->in_lanes ? lanes_of(run, ref->index) : rows_of(run, ref->index);
+}
+
+static void run_dense(const hki_chain_run *run, const hki_chain_step *step)
+{
+    const hki_chain *chain = run->chain;
+    const hki_row *row = &step->row;
+    const int64_t samples = step->in_lanes ? chain->block_samples : run->count;
+    hki_run dense = {.n = chain->values[step->out[0].index].elements * samples,
+                     .out = (char *)element_data(run, step, &step->out[0]),
+                     .out_step = row->out.bytes,
+                     .given = row};
+    for (int i = 0; i < row->in_count; i++) {
+        dense.in[i] = element_data(run, step, &step->in[i]);
+        dense.in_step[i] = step->in[i].kind == HKI_REF_SHARED ? 0 : row->in[i].bytes;
+    }
+    hki_row_run(&dense);
 }
 
 static bool run_call(const hki_chain_run *run, const hki_chain_step *step)
@@ -203,6 +233,11 @@ bool hki_chain_run_step(const hki_chain_run *run, const hki_chain_step *step)
     const hki_chain *chain = run->chain;
     switch (step->kind) {
     case HKI_STEP_CALL:
+        if (step->is_dense) {
+            run_dense(run, step);
+            return true;
+        }
+        return run_call(run, step);
     case HKI_STEP_CALL_END:
         return run_call(run, step);
     case HKI_STEP_FORWARD:

@@ -176,6 +176,25 @@ static void make_spreads(maker *self, const hki_node *node, unsigned carries, in
     }
 }
 
+/* Whether the call goes element by element over what lies side by side in a block; then its loop is all that a block needs. */
+static bool find_row(const hki_chain *chain, const hki_node *node, hki_chain_step *step)
+{
+    hk_dtype dtypes[HKI_WALK_MAX_INPUTS];
+    if (step->kind != HKI_STEP_CALL || !node->op->elementwise || node->output_count != 1 ||
+        node->input_count > HKI_WALK_MAX_INPUTS)
+        return false;
+    const hki_chain_value *out = &chain->values[step->out[0].index];
+    for (int i = 0; i < node->input_count; i++) {
+        const hki_chain_ref *ref = &step->in[i];
+        dtypes[i] = node->operands[i].tensor.dtype;
+        const bool is_row = ref->kind == HKI_REF_VALUE && !ref->is_last &&
+                            chain->values[ref->index].elements == out->elements;
+        if (!is_row && (ref->kind != HKI_REF_SHARED || node->operands[i].tensor.size != 1))
+            return false;
+    }
+    return hki_row_of(node->op, node->options, dtypes, node->input_count, out->dtype, &step->row);
+}
+
 static void make_call(maker *self, int index)
 {
     hki_chain *chain = self->chain;
@@ -219,6 +238,7 @@ static void make_call(maker *self, int index)
     const int64_t *sizes = sums ? chain->piece_sizes : chain->block_sizes;
     for (int i = 0; i < HKI_CHAIN_SIZES && sizes[i]; i++)
         ask_plan(chain, step, sizes[i], &step->extents[i]);
+    step->is_dense = find_row(chain, node, step);
 }
 
 /* ---- convolutions ------------------------------------------------------------------------------------------------ */

@@ -48,9 +48,6 @@ static hki_operand *find_made(const hk_graph *graph, int copy)
             return NULL;
     if (node->kind != HKI_NODE_CALL || !node->is_new || node->staging.copy_output)
         return NULL;
-    /* Calls are not replayed where the bound array that they write has failed: this one has more to make. */
-    if (node->output_count > 1 && graph->slots[target].kind == HKI_SLOT_BOUND)
-        return NULL;
     for (int i = node->input_count; i < node->input_count + node->output_count; i++)
         if (node->operands[i].slot == from->slot)
             made = &node->operands[i];

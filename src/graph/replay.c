@@ -478,7 +478,34 @@ static bool issue_compound(const replay *self, const hki_node *node)
     return complete;
 }
 
-static bool issue(const replay *self, const hki_node *node)
+/* Of a call with several results some are bound arrays that have failed: these it makes in memory that nobody looks at. */
+static bool issue_without(replay *self, const hki_node *node)
+{
+    hki_storage *kept[HKI_MAX_OUTPUTS] = {NULL}, *made[HKI_MAX_OUTPUTS] = {NULL};
+    bool complete = true;
+    for (int i = 0; i < node->output_count; i++) {
+        const hki_operand *output = &node->operands[node->input_count + i];
+        if (!failed_bound(self, output))
+            continue;
+        made[i] = hki_storage_create(node->device, output->span.end);
+        complete = complete && made[i];
+        kept[i] = self->storages[output->slot];
+        self->storages[output->slot] = made[i];
+        self->base[output->slot] = 0;
+    }
+    complete = complete && issue_call(self, node);
+    for (int i = 0; i < node->output_count; i++) {
+        const hki_operand *output = &node->operands[node->input_count + i];
+        if (!failed_bound(self, output))
+            continue;
+        self->storages[output->slot] = kept[i];
+        if (made[i])
+            hki_storage_release_handle(made[i]);
+    }
+    return complete;
+}
+
+static bool issue(replay *self, const hki_node *node)
 {
     int count = node->input_count + node->output_count;
     if (node->kind == HKI_NODE_COMPOUND)
@@ -486,7 +513,7 @@ static bool issue(const replay *self, const hki_node *node)
     for (int i = 0; self->any_failed && i < count; i++) {
         hk_array *failed = failed_bound(self, &node->operands[i]);
         if (failed && i >= node->input_count && node->kind == HKI_NODE_CALL)
-            return true; /* there is nothing to write */
+            return node->output_count == 1 || issue_without(self, node);
         if (failed)
             return fail_outputs(self, node, failed);
     }

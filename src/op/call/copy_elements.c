@@ -1,20 +1,10 @@
 /* Elements from one place to another, whatever they mean. */
+#include "op/kernels/convert/rectangle.h"
 #include "op/kernels/elementwise/elementwise.h"
 #include "op/operators/copy.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* A rectangle: `rows` of the axis along which the input's elements lie closest, `columns` of the output's last one; steps in
- * bytes. */
-typedef struct rectangle {
-    int64_t rows, columns;
-    int64_t in_row, in_column, out_row, out_column;
-} rectangle;
-typedef void (*rectangle_fn)(const rectangle *self, const char *in, char *out);
-
-/* What lies within a few cache lines of both sides goes together. */
-enum { TILE = 16 };
 
 /* Elements of a row that are copied sooner than a function is called for them. */
 enum { SHORT = 8 };
@@ -52,42 +42,6 @@ enum { SHORT = 8 };
             }                                                                                      \
         }                                                                                          \
         return -1;                                                                                 \
-    }                                                                                              \
-    /* By way of memory of its own, whose places the compiler knows. */                            \
-    static void whole_##type(const rectangle *self, const char *in, char *out)                     \
-    {                                                                                              \
-        type tile[TILE][TILE], line[TILE];                                                         \
-        for (int64_t j = 0; j < TILE; j++)                                                         \
-            memcpy(tile[j], in + j * self->in_column, sizeof tile[j]);                             \
-        for (int64_t i = 0; i < TILE; i++) {                                                       \
-            for (int64_t j = 0; j < TILE; j++)                                                     \
-                line[j] = tile[j][i];                                                              \
-            memcpy(out + i * self->out_row, line, sizeof line);                                    \
-        }                                                                                          \
-    }                                                                                              \
-    static void part_##type(const rectangle *self, const char *in, char *out, int64_t rows,        \
-                            int64_t columns)                                                       \
-    {                                                                                              \
-        for (int64_t i = 0; i < rows; i++)                                                         \
-            for (int64_t j = 0; j < columns; j++)                                                  \
-                *(type *)(out + i * self->out_row + j * self->out_column) =                        \
-                    *(const type *)(in + i * self->in_row + j * self->in_column);                  \
-    }                                                                                              \
-    static void rectangle_##type(const rectangle *self, const char *in, char *out)                 \
-    {                                                                                              \
-        const bool is_dense =                                                                      \
-            self->in_row == (int64_t)sizeof(type) && self->out_column == (int64_t)sizeof(type);    \
-        for (int64_t i = 0; i < self->rows; i += TILE)                                             \
-            for (int64_t j = 0; j < self->columns; j += TILE) {                                    \
-                const int64_t rows = self->rows - i, columns = self->columns - j;                  \
-                const char *from = in + i * self->in_row + j * self->in_column;                    \
-                char *to = out + i * self->out_row + j * self->out_column;                         \
-                if (is_dense && rows >= TILE && columns >= TILE)                                   \
-                    whole_##type(self, from, to);                                                  \
-                else                                                                               \
-                    part_##type(self, from, to, rows < TILE ? rows : TILE,                         \
-                                columns < TILE ? columns : TILE);                                  \
-            }                                                                                      \
     }
 COPY_LOOPS(uint8_t)
 COPY_LOOPS(uint16_t)
@@ -99,12 +53,11 @@ COPY_LOOPS(hk_complex)
 static const struct loops {
     hki_loop_fn run;
     hki_rows_fn rows;
-    rectangle_fn area;
-} loops[] = {[sizeof(uint8_t)] = {copy_uint8_t, rows_uint8_t, rectangle_uint8_t},
-             [sizeof(uint16_t)] = {copy_uint16_t, rows_uint16_t, rectangle_uint16_t},
-             [sizeof(uint32_t)] = {copy_uint32_t, rows_uint32_t, rectangle_uint32_t},
-             [sizeof(uint64_t)] = {copy_uint64_t, rows_uint64_t, rectangle_uint64_t},
-             [sizeof(hk_complex)] = {copy_hk_complex, rows_hk_complex, rectangle_hk_complex}};
+} loops[] = {[sizeof(uint8_t)] = {copy_uint8_t, rows_uint8_t},
+             [sizeof(uint16_t)] = {copy_uint16_t, rows_uint16_t},
+             [sizeof(uint32_t)] = {copy_uint32_t, rows_uint32_t},
+             [sizeof(uint64_t)] = {copy_uint64_t, rows_uint64_t},
+             [sizeof(hk_complex)] = {copy_hk_complex, rows_hk_complex}};
 
 /* ---- permuted axes ------------------------------------------------------------------------------------- */
 
@@ -141,23 +94,24 @@ static int64_t offset_of(const hki_walk_axes *axes, int first, int end, int64_t 
 
 /* Entries [begin, end) of the axes up to `row`, each whole. */
 static void copy_entries(const hki_kernel_call *call, const hki_walk_axes *axes, int row,
-                         int64_t begin, int64_t end, rectangle_fn area)
+                         int64_t begin, int64_t end)
 {
     const int last = axes->ndim - 1;
+    const int64_t bytes = (int64_t)hki_dtype_bytes(call->out[0].dtype);
     const int64_t between = size_of(axes, row + 1, last);
-    rectangle part = {.columns = axes->dims[last],
-                      .in_row = axes->steps[row][1],
-                      .in_column = axes->steps[last][1],
-                      .out_row = axes->steps[row][0],
-                      .out_column = axes->steps[last][0]};
+    hki_rectangle part = {.columns = axes->dims[last],
+                          .in_row = axes->steps[row][1],
+                          .in_column = axes->steps[last][1],
+                          .out_row = axes->steps[row][0],
+                          .out_column = axes->steps[last][0]};
     for (int64_t i = begin; i < end; i += part.rows) {
         const int64_t rest = axes->dims[row] - i % axes->dims[row];
         part.rows = rest < end - i ? rest : end - i;
         const char *in = (const char *)call->in[0].data + offset_of(axes, 0, row + 1, i, 1);
         char *out = (char *)call->out[0].data + offset_of(axes, 0, row + 1, i, 0);
         for (int64_t j = 0; j < between; j++)
-            area(&part, in + offset_of(axes, row + 1, last, j, 1),
-                 out + offset_of(axes, row + 1, last, j, 0));
+            hki_copy_rectangle(&part, bytes, in + offset_of(axes, row + 1, last, j, 1),
+                               out + offset_of(axes, row + 1, last, j, 0));
     }
 }
 
@@ -174,7 +128,7 @@ static void copy_permuted(const hki_kernel_call *call, const struct loops *self,
         return;
     }
     hki_walk_rows(call, begin, first * entry, NULL, self->run, self->rows);
-    copy_entries(call, &axes, row, first, last, self->area);
+    copy_entries(call, &axes, row, first, last);
     hki_walk_rows(call, last * entry, end, NULL, self->run, self->rows);
 }
 

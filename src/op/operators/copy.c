@@ -42,6 +42,13 @@ static int64_t cast_run(const hki_run *run)
     return -1;
 }
 
+static int64_t cast_rows(const hki_rows *rows, hki_loop_fn loop)
+{
+    const cast *self = rows->run.given;
+    return hki_rows_are_turned(rows, &self->bytes) ? hki_run_turned(rows, &self->bytes, loop)
+                                                   : hki_run_each(rows, loop);
+}
+
 static void copy_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     (void)piece;
@@ -64,7 +71,7 @@ static void cast_kernel(const hki_kernel_call *call, int64_t piece, int64_t begi
                         .is_wide = from == wide};
     char text[64];
     hki_format(text, sizeof text, "a value that %s does not have", hk_dtype_name(to));
-    int64_t refused = hki_walk(call, begin, end, &given, cast_run);
+    int64_t refused = hki_walk_rows(call, begin, end, &given, cast_run, cast_rows);
     if (refused >= 0)
         hki_walk_fail(call, piece, refused, text);
 }

@@ -203,6 +203,16 @@ static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, in
         hki_walk_fail(call, piece, refused, ((const row_data *)call->op->data)->refusal);
 }
 
+bool hki_row_of(const hk_op *op, const void *options, const hk_dtype *in, int in_count,
+                hk_dtype out, hki_row *row)
+{
+    if (op->kernel[HKI_CPU] != kernel ||
+        (((const row_data *)op->data)->refusal && !hki_dtype_is_real(in[in_count - 1])))
+        return false;
+    row_of(row, op, options, in, in_count, out);
+    return true;
+}
+
 /* Of one wide dtype, without a row: this is a call's whole way. */
 static bool run_dense(const hki_call *call, const hk_array *out)
 {

@@ -44,6 +44,10 @@ typedef struct hki_rows {
 typedef int64_t (*hki_rows_fn)(const hki_rows *rows, hki_loop_fn loop);
 /* The one that calls the loop for each row. */
 int64_t hki_run_each(const hki_rows *rows, hki_loop_fn loop);
+/* Whether an input is transposed: its columns are dense, and its rows are not. bytes: of an element of each input. */
+bool hki_rows_are_turned(const hki_rows *rows, const int64_t *bytes);
+/* As hki_run_each, for such rows: the loop gets dense rows of these inputs. */
+int64_t hki_run_turned(const hki_rows *rows, const int64_t *bytes, hki_loop_fn loop);
 /* As hki_walk, for a function that wants as many rows at a time as there are. Dense elements are given to the loop. */
 int64_t hki_walk_rows(const hki_kernel_call *call, int64_t begin, int64_t end, const void *given,
                       hki_loop_fn loop, hki_rows_fn run_rows);
@@ -131,6 +135,10 @@ typedef struct hki_scalar_options {
 typedef struct hki_range_options {
     double min, max;
 } hki_range_options;
+
+/* The row of an operator of the table, for operands of these dtypes; false: it is no such operator, or may refuse values. */
+bool hki_row_of(const hk_op *op, const void *options, const hk_dtype *in, int in_count,
+                hk_dtype out, hki_row *row);
 
 /* ---- for operators like those of the table --------------------------------------------------------- */
 

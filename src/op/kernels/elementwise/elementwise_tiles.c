@@ -1,5 +1,7 @@
 /* Short rows through the loops of elementwise.def: many rows become one dense run, in tiles that stay in the cache. What is one
  * row, or one column, for all rows is repeated there. */
+#include "op/kernels/convert/rectangle.h"
+#include "op/kernels/convert/spread.h"
 #include "op/kernels/elementwise/elementwise.h"
 
 enum {
@@ -7,7 +9,6 @@ enum {
     /* Elements of a row: longer ones are as fast row by row, and sooner where a row has one number. */
     SHORT = 128,
     SHORT_COLUMN = 64,
-    SPREAD_BYTES = 32, /* stored at a time: the last store of a tile goes that far beyond it */
 };
 
 /* How an operand's rows become dense. */
@@ -16,6 +17,7 @@ typedef enum layout {
     LAYOUT_EVEN,   /* all elements lie one step apart */
     LAYOUT_SAME,   /* it is the same row each time */
     LAYOUT_COLUMN, /* a row is one element, again and again */
+    LAYOUT_TURNED, /* columns are dense, and apart: those of a transposed matrix */
     LAYOUT_APART
 } layout;
 
@@ -26,7 +28,7 @@ static layout layout_of(const hki_row_operand *operand, int64_t n, int64_t step,
     if (step == 0)
         return LAYOUT_COLUMN;
     if (row_step != n * step)
-        return LAYOUT_APART;
+        return row_step == operand->bytes ? LAYOUT_TURNED : LAYOUT_APART;
     return operand->is_wide && step == operand->bytes ? LAYOUT_DENSE : LAYOUT_EVEN;
 }
 
@@ -40,34 +42,34 @@ static void repeat(char *memory, int64_t size, int64_t bytes)
     }
 }
 
-/* Each element n times. What is stored behind a row is stored again by the next one. */
-#define SPREAD(type)                                                                               \
-    case sizeof(type):                                                                             \
-        for (int64_t row = 0; row < rows; row++) {                                                 \
-            enum { TOGETHER = SPREAD_BYTES / sizeof(type) };                                       \
-            const type one = ((const type *)from)[row];                                            \
-            type *out = (type *)to + row * n;                                                      \
-            for (int64_t i = 0; i < n; i += TOGETHER)                                              \
-                for (int j = 0; j < TOGETHER; j++)                                                 \
-                    out[i + j] = one;                                                              \
-        }                                                                                          \
-        break;
-static void spread(int64_t bytes, int64_t rows, int64_t n, const void *from, void *to)
+static void load_column(const hki_row_operand *operand, const hki_spread *spread, int64_t rows,
+                        const char *from, int64_t row_step, char *to)
 {
-    switch (bytes) {
-        SPREAD(uint8_t)
-        SPREAD(uint32_t)
-        SPREAD(uint64_t)
-        SPREAD(hk_complex)
-    }
+    _Alignas(64) char column[TILE_BYTES + HKI_SPREAD_ROOM];
+    operand->load(rows, from, row_step, column);
+    hki_spread_run(spread, rows, column, to);
 }
 
-static void load_column(const hki_row_operand *operand, int64_t rows, int64_t n, const char *from,
-                        int64_t row_step, char *to)
+/* `rows` rows of n elements of it, dense. */
+static void turn(const hki_row_operand *operand, int64_t rows, int64_t n, const char *from,
+                 int64_t step, char *to)
 {
-    _Alignas(64) char column[TILE_BYTES];
-    operand->load(rows, from, row_step, column);
-    spread(operand->wide_bytes, rows, n, column, to);
+    const hki_rectangle area = {.rows = rows,
+                                .columns = n,
+                                .in_row = operand->bytes,
+                                .in_column = step,
+                                .out_row = n * operand->bytes,
+                                .out_column = operand->bytes};
+    hki_copy_rectangle(&area, operand->bytes, from, to);
+}
+
+static void load_turned(const hki_row_operand *operand, int64_t rows, int64_t n, const char *from,
+                        int64_t step, char *to)
+{
+    _Alignas(64) char narrow[TILE_BYTES];
+    turn(operand, rows, n, from, step, operand->is_wide ? to : narrow);
+    if (!operand->is_wide)
+        operand->load(rows * n, narrow, operand->bytes, to);
 }
 
 /* Tiles of the rows: how many go into one, and how operands do. */
@@ -76,15 +78,19 @@ typedef struct tiles {
     const hki_rows *rows;
     int64_t most;
     layout in[HKI_WALK_MAX_INPUTS], out;
+    hki_spread spread[HKI_WALK_MAX_INPUTS]; /* of columns */
 } tiles;
 
 static void tiles_init(tiles *self, const hki_row *row, const hki_rows *rows)
 {
     const hki_run *run = &rows->run;
     int64_t bytes = row->out.wide_bytes;
-    *self = (tiles){.row = row, .rows = rows};
+    self->row = row;
+    self->rows = rows;
     for (int i = 0; i < row->in_count; i++) {
         self->in[i] = layout_of(&row->in[i], run->n, run->in_step[i], rows->in_step[i]);
+        if (self->in[i] == LAYOUT_COLUMN)
+            hki_spread_init(&self->spread[i], row->in[i].wide_bytes, run->n);
         bytes = row->in[i].wide_bytes > bytes ? row->in[i].wide_bytes : bytes;
     }
     self->out = layout_of(&row->out, run->n, run->out_step, rows->out_step);
@@ -118,7 +124,10 @@ static const char *load(const tiles *self, int i, int64_t first, int64_t count, 
     case LAYOUT_SAME:
         break;
     case LAYOUT_COLUMN:
-        load_column(operand, count, n, from, row_step, memory);
+        load_column(operand, &self->spread[i], count, from, row_step, memory);
+        break;
+    case LAYOUT_TURNED:
+        load_turned(operand, count, n, from, step, memory);
         break;
     case LAYOUT_APART:
         for (int64_t row = 0; row < count; row++)
@@ -143,7 +152,7 @@ static void store(const tiles *self, int64_t count, const char *memory, char *to
 /* Apart, for its stack. */
 static __attribute__((noinline)) int64_t run_tiles(const tiles *self)
 {
-    _Alignas(64) char memory[1 + HKI_WALK_MAX_INPUTS][TILE_BYTES + SPREAD_BYTES];
+    _Alignas(64) char memory[1 + HKI_WALK_MAX_INPUTS][TILE_BYTES + HKI_SPREAD_ROOM];
     const hki_row *row = self->row;
     const hki_rows *rows = self->rows;
     const bool is_out_dense = self->out == LAYOUT_DENSE;
@@ -180,8 +189,14 @@ static bool are_short(const hki_row *row, const hki_rows *rows)
 int64_t hki_row_run_rows(const hki_rows *rows, hki_loop_fn loop)
 {
     const hki_row *row = rows->run.given;
-    if (!are_short(row, rows))
+    if (!are_short(row, rows)) {
+        int64_t bytes[HKI_WALK_MAX_INPUTS];
+        for (int i = 0; i < row->in_count; i++)
+            bytes[i] = row->in[i].bytes;
+        if (hki_rows_are_turned(rows, bytes))
+            return hki_run_turned(rows, bytes, loop);
         return hki_run_each(rows, hki_row_is_direct(row, &rows->run) ? row->loop : loop);
+    }
     tiles self;
     tiles_init(&self, row, rows);
     return run_tiles(&self);
