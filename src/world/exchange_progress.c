@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* So many of a lane are begun before they are agreed on: a library looks for the receive of a message among all that are there. */
+enum { MOST_AHEAD = 64 };
+
 /* Of a message: see move. */
 enum {
     MOST_BYTES_HERE = 1 << 30,
@@ -153,6 +156,14 @@ void hki_exchange_give_up(hki_link *link, hki_exchange *self, const hk_status *s
 static bool is_peer(const hki_exchange *self, int rank)
 {
     return hki_exchange_is_couple(self) ? rank == self->peer : rank != self->group->rank;
+}
+
+/* When the runtime ends, what has not begun is given up. */
+static bool may_begin(hki_link *link, const hki_exchange *self)
+{
+    const hk_group *group = self->group;
+    return self->index == group->begun[self->lane] &&
+           (self->index - group->decided[self->lane] < MOST_AHEAD || atomic_load(&link->stop_ns));
 }
 
 /* Without headers, where the call has been refused. */
@@ -426,8 +437,10 @@ bool hki_exchange_progress(hki_link *link, hki_exchange *self)
 {
     switch (self->state) {
     case HKI_EXCHANGE_WAITS:
-        return self->index == self->group->begun[self->lane] && begin(link, self);
+        return may_begin(link, self) && begin(link, self);
     case HKI_EXCHANGE_AGREES:
+        if (self->index != self->group->decided[self->lane] && !link->looks_at_all)
+            return false;
         if (!are_done(link, self))
             return false;
         self->state = HKI_EXCHANGE_AGREED;

@@ -11,7 +11,8 @@
 #include <sys/prctl.h>
 
 enum {
-    COPY_NS = 50000,        /* a look at MPI that takes longer has copied */
+    COPY_NS = 50000, /* a look at MPI that takes longer has copied, if there is something to copy */
+    LOOK_NS = 5000000,      /* how often those are looked at that wait for others of this rank */
     SPIN_NS = 50000,        /* where somebody waits */
     LEAST_NAP_NS = 10000,   /* of a nap */
     MOST_NAP_NS = 10000000, /* the same, while there is something to do */
@@ -79,7 +80,10 @@ void hki_link_put(hki_link *self, hki_exchange *exchange)
 /* To the list, behind all others. */
 static bool take_incoming(hki_link *self)
 {
-    hki_exchange *stack = atomic_exchange(&self->incoming, NULL), *first = NULL;
+    hki_exchange *stack = atomic_load(&self->incoming), *first = NULL;
+    if (!stack)
+        return false;
+    stack = atomic_exchange(&self->incoming, NULL);
     while (stack) {
         hki_exchange *next = stack->next;
         stack->next = first;
@@ -334,13 +338,16 @@ static bool step(hki_link *self)
 {
     bool any = take_incoming(self);
     any = hear(self) || any;
-    for (hki_exchange *x = self->exchanges; x && !self->lost; x = x->next)
+    self->moves = false;
+    for (hki_exchange *x = self->exchanges; x && !self->lost; x = x->next) {
         while (!self->lost && hki_exchange_progress(self, x))
             any = true;
+        self->moves = self->moves || x->state == HKI_EXCHANGE_MOVES;
+    }
     const int64_t now_ns = hki_clock_ns();
     if (!self->lost)
         hki_heartbeat_step(self, now_ns);
-    for (hki_exchange *x = self->exchanges; x && !self->lost; x = x->next)
+    for (hki_exchange *x = self->exchanges; x && self->looks_at_all && !self->lost; x = x->next)
         look_at_time(self, x, now_ns);
     cancel(self, now_ns);
     if (self->lost)
@@ -393,9 +400,12 @@ static void work(hki_link *self)
         const uint32_t seen = atomic_load(&self->wake_word);
         const bool stops = atomic_load(&self->stop_ns) != 0;
         const int64_t begin_ns = hki_clock_ns();
+        self->looks_at_all = begin_ns - self->looked_ns >= LOOK_NS;
+        if (self->looks_at_all)
+            self->looked_ns = begin_ns;
         const bool any = step(self);
         const int64_t now_ns = hki_clock_ns();
-        if (any || now_ns - begin_ns > COPY_NS)
+        if (any || (self->moves && now_ns - begin_ns > COPY_NS))
             happened_ns = now_ns;
         if (stops && atomic_load(&self->joins) && !self->exchanges && !atomic_load(&self->incoming))
             break;

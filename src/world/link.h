@@ -78,10 +78,13 @@ struct hki_link {
     hki_mpi_request hearing;
     uint64_t ended_ticks; /* of the latest exchange */
     int64_t asked_ns, stepped_ns,
-        awake_ns;  /* heartbeat.c; awake: since when it has run without a gap */
-    bool has_left; /* has said so */
-    bool gives_up; /* ends amid what it has begun */
-    bool is_dirty; /* messages are under way that cannot be stopped */
+        awake_ns;      /* heartbeat.c; awake: since when it has run without a gap */
+    int64_t looked_ns; /* at all exchanges */
+    bool looks_at_all; /* now: else at those alone that can get on */
+    bool moves;        /* something does, by MPI */
+    bool has_left;     /* has said so */
+    bool gives_up;     /* ends amid what it has begun */
+    bool is_dirty;     /* messages are under way that cannot be stopped */
 };
 
 /* What an exchange may do now, it does. True: something has happened. */

@@ -12,6 +12,8 @@
 
 _Static_assert(sizeof(MPI_Request) <= sizeof(hki_mpi_request), "a request fits");
 
+enum { LEAST_NAP_NS = 10000, MOST_NAP_NS = 1000000, NAP_DIVISOR = 8 };
+
 static MPI_Comm ours = MPI_COMM_NULL, of_sums = MPI_COMM_NULL;
 static bool is_started_here, is_one_machine;
 static _Atomic(bool) ends_here, ends_elsewhere; /* MPI_Finalize has begun */
@@ -67,14 +69,63 @@ static bool start(char *problem, size_t bytes)
     return false;
 }
 
+/* ---- what all ranks do ------------------------------------------------------------------------------------- */
+
+/* MPI's error, once it is done. MPI's own calls that wait spin, so that with more ranks than cores each waits for the slices of those
+ * that wait for it. */
+static int await(int error, MPI_Request request)
+{
+    struct timespec nap = {.tv_nsec = LEAST_NAP_NS};
+    int is_done = 0;
+    while (error == MPI_SUCCESS) {
+        error = MPI_Test(&request, &is_done, MPI_STATUS_IGNORE);
+        if (is_done || error != MPI_SUCCESS)
+            break;
+        nanosleep(&nap, NULL);
+        nap.tv_nsec += nap.tv_nsec < MOST_NAP_NS ? nap.tv_nsec / NAP_DIVISOR : 0;
+    }
+    return error;
+}
+
+static int duplicate(MPI_Comm comm, MPI_Comm *copy)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int error = MPI_Comm_idup(comm, copy, &request);
+    return await(error, request);
+}
+
+static void meet(MPI_Comm comm)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int error = MPI_Ibarrier(comm, &request);
+    await(error, request);
+}
+
+static bool broadcast(void *data, size_t bytes)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int error = MPI_Ibcast(data, (int)bytes, MPI_BYTE, 0, ours, &request);
+    return await(error, request) == MPI_SUCCESS;
+}
+
+static bool is_true_on_all(bool value)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    int least = value;
+    const int error = MPI_Iallreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, ours, &request);
+    return await(error, request) == MPI_SUCCESS && least;
+}
+
+/* ---- start --------------------------------------------------------------------------------------------------- */
+
 /* MPICH 5 keeps the name of a machine's shared memory until MPI_Finalize, so that a job which is killed would leave it; it
- * bears that the name is gone. This process has it open, and behind a barrier all have. */
+ * bears that the name is gone, once all have it open. */
 static void drop_names(void)
 {
     FILE *maps = fopen("/proc/self/maps", "r");
     char *line = NULL;
     size_t room = 0;
-    if (MPI_Barrier(ours) == MPI_SUCCESS && maps)
+    if (maps)
         while (getline(&line, &room, maps) > 0) {
             char *path = strstr(line, "/dev/shm/mpich_shm_");
             line[strcspn(line, "\n")] = '\0';
@@ -90,27 +141,19 @@ static void drop_names(void)
  * launcher names the rank itself. */
 static void start_watcher(int rank, int size)
 {
-    MPI_Comm here = MPI_COMM_NULL;
     hki_watched_place place = {.descriptor = -1};
-    int count = 0;
-    if (!strcmp(HKI_MPI_NAME, "openmpi") || size < 2 ||
-        MPI_Comm_split_type(ours, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &here) != MPI_SUCCESS)
-        return;
-    MPI_Comm_size(here, &count);
-    MPI_Comm_free(&here);
-    MPI_Allreduce(MPI_IN_PLACE, &count, 1, MPI_INT, MPI_MIN, ours);
-    is_one_machine = count == size;
-    if (!is_one_machine)
+    if (!strcmp(HKI_MPI_NAME, "openmpi") || size < 2)
         return;
     if (rank == 0)
         place = hki_watched_make();
-    MPI_Bcast(&place, (int)sizeof place, MPI_BYTE, 0, ours);
-    watched = hki_watched_find(&place);
-    MPI_Barrier(ours);
+    watched = broadcast(&place, sizeof place) ? hki_watched_find(&place) : NULL;
+    is_one_machine = is_true_on_all(watched);
     if (rank == 0)
         hki_watched_close(&place);
-    if (watched)
+    if (is_one_machine)
         hki_watcher_start(watched, rank);
+    if (is_started_here)
+        drop_names();
 }
 
 /* All ranks have left, or this one ends the others: their ends are no news. */
@@ -151,17 +194,15 @@ static bool init(int *rank, int *size, char *problem, size_t problem_bytes)
     int is_known = 0;
     if (!start(problem, problem_bytes))
         return false;
-    int error = MPI_Comm_dup(MPI_COMM_WORLD, &ours);
+    int error = duplicate(MPI_COMM_WORLD, &ours);
     if (error == MPI_SUCCESS)
-        error = MPI_Comm_dup(ours, &of_sums);
+        error = duplicate(ours, &of_sums);
     if (error != MPI_SUCCESS)
-        return refuse(problem, problem_bytes, "MPI_Comm_dup", error);
+        return refuse(problem, problem_bytes, "MPI_Comm_idup", error);
     if (!hear_of_end())
         return refuse(problem, problem_bytes, "MPI_Comm_set_attr", MPI_ERR_OTHER);
     MPI_Comm_set_errhandler(ours, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(of_sums, MPI_ERRORS_RETURN);
-    if (is_started_here)
-        drop_names();
     MPI_Comm_rank(ours, rank);
     MPI_Comm_size(ours, size);
     start_watcher(*rank, *size);
@@ -173,12 +214,15 @@ static bool init(int *rank, int *size, char *problem, size_t problem_bytes)
 /* In MPI_Finalize MPICH 4.0 over UCX waits for ever for a rank that has closed its connections, if it hears of that first. So all
  * enter it at once, and nobody listens while the last message of the barrier may still be on its way to another, even a second
  * time. */
-static void meet(void)
+static void meet_at_end(void)
 {
     const struct timespec nap = {.tv_nsec = 300000000};
+    if (!strcmp(HKI_MPI_NAME, "openmpi") || is_one_machine) {
+        meet(MPI_COMM_WORLD);
+        return;
+    }
     MPI_Barrier(MPI_COMM_WORLD);
-    if (strcmp(HKI_MPI_NAME, "openmpi") != 0 && !is_one_machine)
-        nanosleep(&nap, NULL);
+    nanosleep(&nap, NULL);
 }
 
 static void finalize(void)
@@ -188,12 +232,12 @@ static void finalize(void)
     end_watcher();
     if (is_over)
         return;
-    MPI_Barrier(ours);
+    meet(ours);
     MPI_Comm_free(&of_sums);
     MPI_Comm_free(&ours);
     if (!is_started_here || atomic_load(&ends_elsewhere))
         return;
-    meet();
+    meet_at_end();
     atomic_store(&ends_here, true);
     MPI_Finalize();
 }

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -28,6 +29,15 @@ static hki_watched *map(int descriptor)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
+static void describe(char *where, size_t bytes)
+{
+    char host[65] = "", network[33] = "";
+    gethostname(host, sizeof host - 1);
+    if (readlink("/proc/self/ns/net", network, sizeof network - 1) < 0)
+        network[0] = '\0';
+    snprintf(where, bytes, "%s %s", host, network);
+}
+
 hki_watched_place hki_watched_make(void)
 {
     struct timespec now;
@@ -35,6 +45,7 @@ hki_watched_place hki_watched_make(void)
     hki_watched_place place = {.pid = (int32_t)getpid(),
                                .descriptor = memfd_create("hocket-world", MFD_CLOEXEC),
                                .number = (int32_t)(now.tv_nsec ^ now.tv_sec)};
+    describe(place.where, sizeof place.where);
     const hki_watched first = {.number = place.number};
     if (place.descriptor >= 0 &&
         write(place.descriptor, &first, sizeof first) != (ssize_t)sizeof first) {
@@ -46,8 +57,9 @@ hki_watched_place hki_watched_make(void)
 
 hki_watched *hki_watched_find(const hki_watched_place *place)
 {
-    char path[64];
-    if (place->descriptor < 0)
+    char path[64], where[sizeof place->where];
+    describe(where, sizeof where);
+    if (place->descriptor < 0 || strcmp(where, place->where) != 0)
         return NULL;
     snprintf(path, sizeof path, "/proc/%d/fd/%d", place->pid, place->descriptor);
     const int descriptor = open(path, O_RDWR | O_CLOEXEC);

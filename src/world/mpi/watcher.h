@@ -15,11 +15,13 @@ typedef struct hki_watched {
 /* Where one rank's is found by the others. */
 typedef struct hki_watched_place {
     int32_t pid, descriptor, number;
+    char where
+        [128]; /* the machine's name, and that of its network: one machine may stand for several */
 } hki_watched_place;
 
 /* Makes it, in one rank; a descriptor of -1: there is none. */
 hki_watched_place hki_watched_make(void);
-/* In the others: NULL where it cannot be seen, as in another container. */
+/* In all: NULL where it cannot be seen, as on another machine or in another container. */
 hki_watched *hki_watched_find(const hki_watched_place *place);
 /* When all have it. */
 void hki_watched_close(const hki_watched_place *place);
