@@ -47,11 +47,13 @@ void hki_slots_refill_locked(hki_runtime *runtime)
         runtime->free_slots[count++] = first;
     }
     if (!count) {
-        hki_task *slots = chunk_get_locked(runtime, CHUNK_SLOTS * sizeof *slots);
+        const size_t bytes = runtime->accelerated ? sizeof(hki_task) : offsetof(hki_task, marks);
+        char *slots = chunk_get_locked(runtime, CHUNK_SLOTS * bytes);
         for (; slots && count < CHUNK_SLOTS; count++) {
-            slots[count].next_piece = -1;
-            slots[count].runtime = runtime;
-            runtime->free_slots[count] = &slots[count];
+            hki_task *slot = (void *)(slots + (size_t)count * bytes);
+            slot->next_piece = -1;
+            slot->runtime = runtime;
+            runtime->free_slots[count] = slot;
         }
     }
     runtime->free_slot_count = runtime->fetched_slots = count;

@@ -67,7 +67,6 @@ struct hki_task {
     _Atomic(uint32_t) pending_ends, counted;
     hki_lock marks_lock;
     int mark_count;
-    hki_mark marks[HKI_TASK_MARKS];
     _Alignas(HKI_CACHE_LINE) hki_access inline_accesses[HKI_TASK_INLINE_ACCESSES];
     union {
         char inline_payload[HKI_TASK_PAYLOAD_BYTES];
@@ -76,13 +75,15 @@ struct hki_task {
             hki_task *slots[HKI_RETURN_BATCH];
         } returned;
     };
+    hki_mark marks[HKI_TASK_MARKS]; /* last: slots have none where there are no accelerators */
 };
 
 _Static_assert(offsetof(hki_task, pending) % HKI_CACHE_LINE == sizeof(hki_wait_node) &&
                    (offsetof(hki_task, spec) + offsetof(hki_task_spec, versions)) %
                            HKI_CACHE_LINE ==
                        0 &&
-                   offsetof(hki_task, inline_payload) % HKI_CACHE_LINE == 0,
+                   offsetof(hki_task, inline_payload) % HKI_CACHE_LINE == 0 &&
+                   offsetof(hki_task, marks) % HKI_CACHE_LINE == 0,
                "see the comment on hki_task");
 
 /* The gates that it is counted in: registered_count of them. */
