@@ -482,6 +482,7 @@ static bool issue_compound(const replay *self, const hki_node *node)
 static bool issue_without(replay *self, const hki_node *node)
 {
     hki_storage *kept[HKI_MAX_OUTPUTS] = {NULL}, *made[HKI_MAX_OUTPUTS] = {NULL};
+    int64_t base[HKI_MAX_OUTPUTS] = {0};
     bool complete = true;
     for (int i = 0; i < node->output_count; i++) {
         const hki_operand *output = &node->operands[node->input_count + i];
@@ -490,6 +491,7 @@ static bool issue_without(replay *self, const hki_node *node)
         made[i] = hki_storage_create(node->device, output->span.end);
         complete = complete && made[i];
         kept[i] = self->storages[output->slot];
+        base[i] = self->base[output->slot];
         self->storages[output->slot] = made[i];
         self->base[output->slot] = 0;
     }
@@ -499,6 +501,7 @@ static bool issue_without(replay *self, const hki_node *node)
         if (!failed_bound(self, output))
             continue;
         self->storages[output->slot] = kept[i];
+        self->base[output->slot] = base[i];
         if (made[i])
             hki_storage_release_handle(made[i]);
     }

@@ -152,8 +152,6 @@ static void start_watcher(int rank, int size)
         hki_watched_close(&place);
     if (is_one_machine)
         hki_watcher_start(watched, rank);
-    if (is_started_here)
-        drop_names();
 }
 
 /* All ranks have left, or this one ends the others: their ends are no news. */
@@ -206,6 +204,8 @@ static bool init(int *rank, int *size, char *problem, size_t problem_bytes)
     MPI_Comm_rank(ours, rank);
     MPI_Comm_size(ours, size);
     start_watcher(*rank, *size);
+    if (is_started_here) /* all have met in start_watcher, where there are names */
+        drop_names();
     MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &most, &is_known);
     plugin.most_tag = is_known ? *(int *)most : 32767;
     return true;
