@@ -69,6 +69,8 @@ bool parse(const char *text, configuration &setting)
             setting.driver = value != 0;
         else if (name == "still")
             setting.still = value != 0;
+        else if (name == "work")
+            setting.times_work = value != 0;
         else
             is_good = false;
         if (!is_good) {

@@ -30,7 +30,7 @@ struct configuration {
     size_t memory_bytes = size_t{256} << 20;
     uint64_t slow = 0, fail_allocation = 0, lose_at = 0;
     int multiprocessors = 4, capability = 90;
-    bool peers = true, driver = true, still = false;
+    bool peers = true, driver = true, still = false, times_work = false;
 };
 
 struct gpu {

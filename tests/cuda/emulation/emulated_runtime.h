@@ -29,7 +29,8 @@
  *   peers=0             GPUs cannot be given access to each other's memory
  *   driver=0            there is no driver: cudaGetDeviceCount gives cudaErrorInsufficientDriver
  *   still=1             kernels do nothing, nor do graphs, and the rest is over when the call that asks for it returns: how long
- *                       a program takes is the host's own time */
+ *                       a program takes is the host's own time
+ *   work=1              events tell the processor time of their stream's thread, in which nothing else counts */
 #ifndef HOCKET_TESTS_EMULATED_RUNTIME_H
 #define HOCKET_TESTS_EMULATED_RUNTIME_H
 

@@ -17,7 +17,8 @@ namespace emulated
 int64_t now_ns()
 {
     timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(the_machine().setting.times_work ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC,
+                  &time);
     return int64_t{time.tv_sec} * 1000000000 + time.tv_nsec;
 }
 
