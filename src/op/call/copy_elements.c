@@ -9,6 +9,35 @@
 /* Elements of a row that are copied sooner than a function is called for them. */
 enum { SHORT = 8 };
 
+/* Dense rows of so many bytes, of width to twice the width: a first and a last part, which overlap. */
+#define SHORT_ROWS(width)                                                                          \
+    for (; row < rows->count; row++) {                                                             \
+        char first[width], last[width];                                                            \
+        memcpy(first, from, width);                                                                \
+        memcpy(last, from + bytes - (width), width);                                               \
+        memcpy(to, first, width);                                                                  \
+        memcpy(to + bytes - (width), last, width);                                                 \
+        from += rows->in_step[0];                                                                  \
+        to += rows->out_step;                                                                      \
+    }
+static bool copy_short(const hki_rows *rows, int64_t bytes)
+{
+    const char *from = rows->run.in[0];
+    char *to = rows->run.out;
+    int64_t row = 0;
+    if (bytes < 4 || bytes > 64)
+        return false;
+    if (bytes <= 8)
+        SHORT_ROWS(4)
+    else if (bytes <= 16)
+        SHORT_ROWS(8)
+    else if (bytes <= 32)
+        SHORT_ROWS(16)
+    else
+        SHORT_ROWS(32)
+    return true;
+}
+
 #define COPY_LOOPS(type)                                                                           \
     static int64_t copy_##type(const hki_run *run)                                                 \
     {                                                                                              \
@@ -30,6 +59,10 @@ enum { SHORT = 8 };
     static int64_t rows_##type(const hki_rows *rows, hki_loop_fn loop)                             \
     {                                                                                              \
         const hki_run *run = &rows->run;                                                           \
+        const int64_t bytes = (int64_t)sizeof(type);                                               \
+        if (run->in_step[0] == bytes && run->out_step == bytes &&                                  \
+            copy_short(rows, run->n * bytes))                                                      \
+            return -1;                                                                             \
         if (run->n > SHORT)                                                                        \
             return hki_run_each(rows, loop);                                                       \
         for (int64_t row = 0; row < rows->count; row++) {                                          \

@@ -140,9 +140,28 @@ static void test_refusals(hk_device device)
     hk_failures_clear();
 }
 
+/* Rows of each length that is copied in one or two parts, and of more; between others of a larger array. */
+static void test_narrow_rows(void)
+{
+    static const hk_dtype dtypes[] = {HK_U8, HK_I16, HK_F32, HK_F64, HK_C128};
+    for (int which = 0; which < 5; which++)
+        for (int64_t n = 1; n <= 70; n++) {
+            HK_SCOPE;
+            const hk_device device = hk_device_default();
+            hk_array *x =
+                hk_cast(hk_random_int(0, 100, hk_shape(7, n), HK_I32, device), dtypes[which]);
+            hk_array *whole = hk_concat((hk_array *[]){x, hk_add(x, 1), x}, 3, 1);
+            hk_array *part = hk_copy(hk_slice(whole, 1, n, 2 * n));
+            CHECK(hk_item(hk_all(hk_equal(hk_slice(whole, 1, 0, n), x), NULL), NULL) == 1);
+            CHECK(hk_item(hk_all(hk_equal(hk_slice(whole, 1, 2 * n, 3 * n), x), NULL), NULL) == 1);
+            CHECK(hk_item(hk_all(hk_equal(part, hk_add(x, 1)), NULL), NULL) == 1);
+        }
+}
+
 int main(void)
 {
     hk_device device = hk_device_default();
+    test_narrow_rows();
     test_many(device);
     for (int has_gaps = 0; has_gaps < 2; has_gaps++) {
         test_rows(device, 301, (const int64_t[]){701, 0, 299}, has_gaps);
