@@ -234,41 +234,6 @@ static void test_many_queues(void)
     stop();
 }
 
-/* More variables than a task has places in lists. */
-static void test_many_gates(void)
-{
-    enum { MANY = 40 };
-    static hki_var many[MANY];
-    start(64);
-    for (int i = 0; i < MANY; i++) {
-        hki_var_init(&many[i], runtime);
-        hki_task *task = hki_task_begin(runtime, sizeof(work), 1, 0);
-        hki_task_spec *spec = hki_task_get_spec(task);
-        *(work *)hki_task_payload(task) = (work){PUT, i % VARS, -1, 1};
-        spec->class = &work_class;
-        spec->device = late_devices[0];
-        spec->operation = "work";
-        spec->accesses[0] = (hki_access){&many[i], 0, 1, HKI_WRITE | HKI_HEAL};
-        hki_task_submit(task);
-    }
-    hki_task *task = hki_task_begin(runtime, sizeof(work), MANY, 0);
-    hki_task_spec *spec = hki_task_get_spec(task);
-    *(work *)hki_task_payload(task) = (work){PUT, 0, -1, 1};
-    spec->class = &work_class;
-    spec->device = late_devices[1];
-    spec->operation = "work";
-    for (int i = 0; i < MANY; i++)
-        spec->accesses[i] = (hki_access){&many[i], 0, 1, HKI_READ};
-    hki_task_submit(task);
-    while (late_launched_count(1, COMPUTE) == 0)
-        late_run();
-    late_run();
-    CHECK(hk_ok(hk_wait_all()));
-    for (int i = 0; i < MANY; i++)
-        hki_var_deinit(&many[i]);
-    stop();
-}
-
 /* Tasks of the host wait for the end, waiting threads too; so do copies that the host takes part in, reductions between
  * queues, and what is not known to give its queue work only. */
 static void test_host(void)
@@ -583,7 +548,6 @@ int main(void)
     test_limit();
     test_queues();
     test_many_queues();
-    test_many_gates();
     test_host();
     test_wait();
     test_fallible();

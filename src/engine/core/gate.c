@@ -56,9 +56,13 @@ static void node_free(hki_wait_node *node)
         free(node);
 }
 
-/* Adds the task to those who wait for the gate, unless it is open. False: no memory for it. */
+/* Adds the task to those who wait for the gate, unless it is open. False: no memory for it. One gate of a writer does for all
+ * that it has: they open together, when it is done with everything. So a step behind another, which changes what that has
+ * changed, waits once, however many arrays these are. */
 static bool wait_for(hki_task *task, hki_gate *gate)
 {
+    if (gate->is_write && gate->task_sequence == task->awaited_writer)
+        return true;
     hki_wait_node *head = atomic_load_explicit(&gate->waiters, memory_order_acquire), *node;
     if (head == HKI_GATE_OPEN)
         return true;
@@ -85,6 +89,8 @@ static bool wait_for(hki_task *task, hki_gate *gate)
         index = HKI_TASK_INLINE_WAITS - 1 - task->wait_count++;
     if (!accelerated || index < 0 || !hki_stage_pass(task, gate, index))
         task->registered_waits++;
+    if (gate->is_write)
+        task->awaited_writer = gate->task_sequence;
     return true;
 }
 
@@ -241,6 +247,7 @@ hki_registration hki_task_register(hki_task *task)
     const int count = spec->access_count;
     if (!task->is_half_registered) {
         task->wait_count = 0;
+        task->awaited_writer = 0;
         atomic_store_explicit(&task->pending, HKI_ISSUING, memory_order_relaxed);
     }
     /* What it writes, and then what it reads: see register_access. */

@@ -36,6 +36,7 @@ struct hki_task {
     /* Where hki_task_register goes on, if it is to be called again. */
     int registered_accesses;
     uint32_t registered_waits;
+    uint64_t awaited_writer; /* its number: the latest one that it waits for; 0: none */
     hki_runtime *runtime;
     _Atomic(uint64_t) sequence;
 
