@@ -8,7 +8,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum {
     COPY_NS = 50000, /* a look at MPI that takes longer has copied, if there is something to copy */
@@ -21,7 +24,9 @@ enum {
     JOIN_NS = 100000000,    /* how often who joins looks whether it takes too long */
     TIMER_SLACK_NS = 1000,  /* naps are not longer than asked for */
     LEFT_NS = 100000000,    /* what was sent before a notice has come by then */
-    GRACE_NS = 2000000000   /* for what has begun when the runtime ends */
+    GRACE_NS = 2000000000,  /* for what has begun when the runtime ends */
+    READ_NS = 1000000000,   /* for the launcher to read what this process has written */
+    PASS_ON_NS = 100000000, /* and to pass it on; for others to say theirs */
 };
 
 /* Starting many processes takes its time. */
@@ -370,6 +375,21 @@ static void rest(hki_link *self, uint32_t seen, int64_t idle_ns)
     hki_futex_wait(&self->wake_word, seen, nap_ns);
 }
 
+/* A launcher that is told to end all ranks may do so before it has read what they said last: why they end. */
+static void let_be_read(void)
+{
+    const int64_t until_ns = hki_clock_ns() + READ_NS;
+    fflush(NULL);
+    for (int output = STDOUT_FILENO; output <= STDERR_FILENO; output++) {
+        struct stat what;
+        int unread;
+        while (!fstat(output, &what) && S_ISFIFO(what.st_mode) &&
+               !ioctl(output, FIONREAD, &unread) && unread > 0 && hki_clock_ns() < until_ns)
+            hki_sleep_ns(LEAST_NAP_NS);
+    }
+    hki_sleep_ns(PASS_ON_NS);
+}
+
 /* Says good-bye, and waits until all have: then no message is under way any more. */
 static void leave(hki_link *self)
 {
@@ -382,7 +402,7 @@ static void leave(hki_link *self)
         rest(self, atomic_load(&self->wake_word), hki_clock_ns() - happened_ns);
     }
     if (self->is_dirty || self->lost) {
-        fflush(NULL);
+        let_be_read();
         self->mpi->abort(1);
         return;
     }

@@ -9,7 +9,8 @@ touch begin
 run none 20
 [ "$(grep -c "rank [012]: ok" <<< "$text")" = 3 ] || wrong "none: three ranks should be well"
 run stop 20
-says "rank [02]: device lost: rank 1 has given no sign of life for 1.5 s"
+says "rank 0: device lost: rank 1 has given no sign of life for 1.5 s"
+says "rank 2: device lost: rank 1 has given no sign of life for 1.5 s"
 # A rank at something else for longer than that lives; and so do ranks that were stopped all at once.
 (sleep 1 && signal STOP && sleep 2.5 && signal CONT) &
 run late 20

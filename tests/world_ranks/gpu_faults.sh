@@ -9,7 +9,8 @@ export WORLD_DEVICE=cuda:0 HOCKET_WORLD_ROUTE=direct
 run none 20
 [ "$(grep -c "rank [012]: ok" <<< "$text")" = 3 ] || wrong "none: three ranks should be well"
 run stop 20
-says "rank [02]: device lost: rank 1 has given no sign of life for 1.5 s"
+says "rank 0: device lost: rank 1 has given no sign of life for 1.5 s"
+says "rank 2: device lost: rank 1 has given no sign of life for 1.5 s"
 run amid 20
 says "rank [02]: device lost: rank 1 has given no sign of life for 1.5 s"
 # A rank at something else for longer than that lives.
