@@ -19,8 +19,12 @@
 
 #include <hocket/base.h>
 
+#ifndef HKI_SUM_SAMPLES
+#define HKI_SUM_SAMPLES 16 /* what fewer cost: bench/sum_order */
+#endif
+
 enum {
-    HKI_SUM_RUN = 16,  /* samples */
+    HKI_SUM_RUN = HKI_SUM_SAMPLES,
     HKI_SUM_DEPTH = 64 /* sums that are at work at once, at most: hki_sum_live of any number */
 };
 
