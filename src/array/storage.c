@@ -122,7 +122,22 @@ static __attribute__((noinline)) void give_back_lent(hki_storage *storage, bool 
     hki_storage_release_name(storage);
 }
 
-static void storage_free(hki_storage *storage, bool by_handle)
+/* Its variable, its memory, and its share in the runtime. */
+static inline void give_back(hki_storage *storage)
+{
+    hki_var_deinit(&storage->var);
+    if (storage->bytes && !storage->is_small && !storage->is_foreign)
+        (atomic_load_explicit(&storage->is_passing, memory_order_relaxed)
+             ? hki_memory_pool_give_back
+             : hki_memory_pool_release)(pool_of(storage),
+                                        atomic_load_explicit(&storage->data, memory_order_relaxed),
+                                        storage->bytes);
+    if (!storage->is_small || hki_memory_pool_remove_small(storage->device->memory))
+        hki_runtime_release(storage->var.runtime);
+}
+
+/* Of a runtime that has ended, a failed array, or memory of the program's. */
+static __attribute__((noinline)) void free_unusual(hki_storage *storage, bool by_handle)
 {
     hki_runtime *runtime = storage->var.runtime;
     const bool is_lent = storage->is_foreign && storage->foreign.free && !is_forked(runtime);
@@ -130,23 +145,26 @@ static void storage_free(hki_storage *storage, bool by_handle)
         hk_status_release(storage->record);
     /* In the child of a fork, the locks of the parent's pool and runtime may be held by threads that are
      * not there: their memory is left alone. */
-    if (runtime && !is_forked(runtime)) {
-        hki_var_deinit(&storage->var);
-        if (storage->bytes && !storage->is_small && !storage->is_foreign)
-            (atomic_load_explicit(&storage->is_passing, memory_order_relaxed)
-                 ? hki_memory_pool_give_back
-                 : hki_memory_pool_release)(
-                pool_of(storage), atomic_load_explicit(&storage->data, memory_order_relaxed),
-                storage->bytes);
-        if (!storage->is_small || hki_memory_pool_remove_small(storage->device->memory))
-            hki_runtime_release(runtime);
-    } else if (!runtime) {
+    if (runtime && !is_forked(runtime))
+        give_back(storage);
+    else if (!runtime)
         hki_runtime_release(storage->device->runtime);
-    }
     if (is_lent)
         give_back_lent(storage, by_handle);
     else
         hki_storage_release_name(storage);
+}
+
+static void storage_free(hki_storage *storage, bool by_handle)
+{
+    const hki_runtime *runtime = storage->var.runtime;
+    if (!HKI_USUALLY(runtime && !storage->is_foreign && !storage->record) ||
+        !HKI_USUALLY(hki_runtime_alive(runtime))) {
+        free_unusual(storage, by_handle);
+        return;
+    }
+    give_back(storage);
+    hki_storage_release_name(storage);
 }
 
 /* The window of a runtime that is not alive is nobody's concern. */
@@ -235,15 +253,9 @@ static char *room_of(hki_storage *storage)
     return storage->room + (-(uintptr_t)storage->room & (HKI_SMALL_BYTES - 1));
 }
 
-bool hki_storage_materialise(hki_storage *storage)
+/* Apart, so that small ones need no stack. */
+static __attribute__((noinline)) bool allocate(hki_storage *storage)
 {
-    if (atomic_load_explicit(&storage->data, memory_order_acquire))
-        return true;
-    if (storage->is_small) {
-        HKI_UNPOISON(room_of(storage), storage->bytes);
-        atomic_store_explicit(&storage->data, room_of(storage), memory_order_release);
-        return true;
-    }
     void *data = hki_memory_pool_allocate(pool_of(storage), storage->bytes);
     void *expected = NULL;
     /* Another task, which writes other bytes, may have been faster. */
@@ -252,6 +264,17 @@ bool hki_storage_materialise(hki_storage *storage)
     if (!atomic_compare_exchange_strong_explicit(&storage->data, &expected, data,
                                                  memory_order_acq_rel, memory_order_acquire))
         hki_memory_pool_release(pool_of(storage), data, storage->bytes);
+    return true;
+}
+
+bool hki_storage_materialise(hki_storage *storage)
+{
+    if (atomic_load_explicit(&storage->data, memory_order_acquire))
+        return true;
+    if (!storage->is_small)
+        return allocate(storage);
+    HKI_UNPOISON(room_of(storage), storage->bytes);
+    atomic_store_explicit(&storage->data, room_of(storage), memory_order_release);
     return true;
 }
 

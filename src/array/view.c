@@ -10,27 +10,28 @@ void (*hki_array_view_record)(hk_array *source, hk_array *view);
 bool (*hki_array_is_result)(hk_array *x);
 
 /* Untold to the tape; NULL when host memory is short. */
-static hk_array *view_as(hk_array *x, hk_dtype dtype, hk_dims shape, const int64_t *strides,
+static hk_array *view_as(hk_array *x, hk_dtype dtype, const hk_dims *shape, const int64_t *strides,
                          int64_t offset, bool read_only)
 {
+    static const hk_dims none = {0};
     if (x->failed)
-        shape.ndim = 0;
-    hk_array *view = hki_array_more(x->storage, &shape, dtype);
+        shape = &none;
+    hk_array *view = hki_array_more(x->storage, shape, dtype);
     if (!view)
         return NULL;
     view->failed = x->failed;
     if (x->failed)
         view->size = 0;
     view->read_only = read_only;
-    for (int i = 0; i < shape.ndim; i++)
+    for (int i = 0; i < shape->ndim; i++)
         view->strides[i] = strides[i];
-    view->is_contiguous = hki_dims_contiguous(shape.dims, view->strides, shape.ndim);
+    view->is_contiguous = hki_dims_contiguous(shape->dims, view->strides, shape->ndim);
     /* Without elements it must point somewhere all the same. */
     view->offset = view->size ? offset : x->offset * (1 + (dtype != x->dtype));
     return hki_scope_add(view);
 }
 
-static hk_array *view_new(hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset,
+static hk_array *view_new(hk_array *x, const hk_dims *shape, const int64_t *strides, int64_t offset,
                           bool read_only)
 {
     hk_array *view = view_as(x, x->dtype, shape, strides, offset, read_only);
@@ -44,7 +45,7 @@ static hk_array *view_new(hk_array *x, hk_dims shape, const int64_t *strides, in
 
 hk_array *hki_array_view(hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset)
 {
-    return view_new(x, shape, strides, offset, x->read_only);
+    return view_new(x, &shape, strides, offset, x->read_only);
 }
 
 hk_array *hki_array_part(hk_array *x, bool is_imaginary)
@@ -54,7 +55,7 @@ hk_array *hki_array_part(hk_array *x, bool is_imaginary)
         return hki_array_view(x, x->shape, x->strides, x->offset);
     for (int i = 0; i < x->shape.ndim; i++)
         strides[i] = 2 * x->strides[i];
-    hk_array *view = view_as(x, hki_dtype_of_parts(x->dtype), x->shape, strides,
+    hk_array *view = view_as(x, hki_dtype_of_parts(x->dtype), &x->shape, strides,
                              2 * x->offset + is_imaginary, x->read_only);
     return view ? view : hki_array_no_memory();
 }
@@ -72,7 +73,7 @@ static hk_array *unusable(hk_array *x, const char *operation)
 {
     if (!x)
         return null_argument(operation, "x");
-    return x->failed ? view_new(x, (hk_dims){0}, NULL, 0, false) : NULL;
+    return x->failed ? view_new(x, &(const hk_dims){0}, NULL, 0, false) : NULL;
 }
 
 hk_array *hki_array_refuse_view(hk_array *x, hk_array *failed)
@@ -132,7 +133,7 @@ hk_array *(hk_slice)(hk_array *x, int axis, int64_t begin, int64_t end)
     }
     hk_dims shape = x->shape;
     shape.dims[axis] = to - from;
-    return hki_array_view(x, shape, x->strides, x->offset + from * x->strides[axis]);
+    return view_new(x, &shape, x->strides, x->offset + from * x->strides[axis], x->read_only);
 }
 
 hk_array *(hk_index)(hk_array *x, int axis, int64_t index)
@@ -164,7 +165,7 @@ hk_array *(hk_index)(hk_array *x, int axis, int64_t index)
             strides[kept++] = x->strides[i];
         }
     index += index < 0 ? dim : 0;
-    return hki_array_view(x, shape, strides, x->offset + index * x->strides[axis]);
+    return view_new(x, &shape, strides, x->offset + index * x->strides[axis], x->read_only);
 }
 
 static hk_array *permuted(hk_array *x, const int *axes)
@@ -175,7 +176,7 @@ static hk_array *permuted(hk_array *x, const int *axes)
         shape.dims[i] = x->shape.dims[axes[i]];
         strides[i] = x->strides[axes[i]];
     }
-    return hki_array_view(x, shape, strides, x->offset);
+    return view_new(x, &shape, strides, x->offset, x->read_only);
 }
 
 hk_array *(hk_transpose)(hk_array *x)
@@ -250,7 +251,7 @@ hk_array *(hk_broadcast_to)(hk_array *x, hk_dims shape)
     int added = shape.ndim - x->shape.ndim;
     for (int i = 0; i < shape.ndim; i++)
         strides[i] = i < added || x->shape.dims[i - added] == 1 ? 0 : x->strides[i - added];
-    return view_new(x, shape, strides, x->offset, true);
+    return view_new(x, &shape, strides, x->offset, true);
 }
 
 static hk_array *refuse_view(hk_array *x, hk_code code, const char *format, ...) HK_PRINTF(3, 4);
@@ -287,7 +288,7 @@ hk_array *(hk_view)(hk_array *x, hk_dims shape, const int64_t *strides, int64_t 
     hki_dims_reach(&x->shape, x->strides, &has); /* it is an array: that fits */
     const bool fits = hki_dims_reach(&shape, own, &needs);
     if (fits && offset >= 0 && offset <= has && needs <= has - offset)
-        return view_new(x, shape, own, x->offset + offset,
+        return view_new(x, &shape, own, x->offset + offset,
                         x->read_only || hki_dims_may_overlap(&shape, own));
     hki_array_describe(x, text, sizeof text);
     return refuse_view(x, HK_OUT_OF_RANGE,

@@ -41,8 +41,14 @@ typedef struct hki_var {
 } hki_var;
 
 void hki_var_init(hki_var *var, hki_runtime *runtime);
+void hki_var_drop(hki_var *var); /* for hki_var_deinit, where there is something to drop */
 /* No task that names it may be unfinished. */
-void hki_var_deinit(hki_var *var);
+static inline void hki_var_deinit(hki_var *var)
+{
+    if ((uintptr_t)var->gates | (uintptr_t)var->retired |
+        (uintptr_t)atomic_load_explicit(&var->failures, memory_order_acquire))
+        hki_var_drop(var);
+}
 
 typedef enum hki_access_mode {
     HKI_READ = 1,   /* fails with the range's failure */

@@ -146,9 +146,10 @@ typedef struct hki_call {
     hki_device *device;
     int input_count; /* one for each name of the signature; NULL: left out */
     const hki_shape_view *inputs[HKI_MAX_INPUTS];
-    hk_array *const *arrays; /* the inputs themselves; not for infer and plan: NULL in chains */
-    hk_array **more;         /* for compose: where outputs 1 and on go, if there are any */
-    const void *options;     /* op->options_bytes bytes, never NULL when that is > 0 */
+    hk_array *const *arrays;    /* the inputs themselves; not for infer and plan: NULL in chains */
+    hk_array **more;            /* for compose: where outputs 1 and on go, if there are any */
+    const void *options;        /* op->options_bytes bytes, never NULL when that is > 0 */
+    const hki_shape_view *like; /* infer may set it: an input that has the shape of output 0 */
     bool is_gradient; /* made in its place, and new all the same: nothing of the old one stays */
     hk_dims out_shape[HKI_MAX_OUTPUTS]; /* infer fills these */
     hk_dtype out_dtype[HKI_MAX_OUTPUTS];
@@ -157,12 +158,17 @@ typedef struct hki_call {
     char message[512];
 } hki_call;
 
-static inline void hki_call_set_inputs(hki_call *call, hk_array *const *arrays, int count)
+/* Returns the dtypes of the inputs, a bit each; 0: there is none. */
+static inline unsigned hki_call_set_inputs(hki_call *call, hk_array *const *arrays, int count)
 {
+    unsigned dtypes = 0;
     call->input_count = count;
     call->arrays = arrays;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         call->inputs[i] = arrays[i] ? &arrays[i]->view : NULL;
+        dtypes |= arrays[i] ? 1u << arrays[i]->dtype : 0;
+    }
+    return dtypes;
 }
 
 /* From infer: the call cannot be made. Returns false. The message names argument, value and remedy. */

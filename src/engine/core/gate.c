@@ -32,7 +32,7 @@ static void give_back(hki_runtime *runtime, hki_gate *first)
                                                   memory_order_release, memory_order_relaxed));
 }
 
-void hki_var_deinit(hki_var *var)
+void hki_var_drop(hki_var *var)
 {
     hki_var_failures_deinit(var);
     if (var->gates)

@@ -45,26 +45,20 @@ bool hki_call_take_axis(hki_call *call, const char *name, int64_t *axis, int ndi
                            name, (long long)*axis, -ndim, ndim - 1, text);
 }
 
-static inline void call_init(hki_call *call, const hk_op *op, hk_array *const *inputs,
-                             int input_count, const void *options)
+/* Returns the dtypes of its inputs, as hki_call_set_inputs; where there is none, the call follows no array's device. */
+static inline unsigned call_init(hki_call *call, const hk_op *op, hk_array *const *inputs,
+                                 int input_count, const void *options)
 {
-    call->op = hki_op_for(op, inputs, input_count);
+    const unsigned dtypes = hki_call_set_inputs(call, inputs, input_count);
+    call->op = HKI_USUALLY(!(dtypes & HKI_COMPLEX)) ? op : hki_op_for(op, inputs, input_count);
     call->operation = op->name;
     call->device = NULL;
-    hki_call_set_inputs(call, inputs, input_count);
     call->options = !op->options_bytes ? NULL : options ? options : default_options;
+    call->like = NULL;
     call->is_gradient = false;
     call->code = HK_OK;
     call->message[0] = '\0';
-}
-
-/* Else the call follows no array's device. */
-static bool has_input(const hki_call *call)
-{
-    for (int i = 0; i < call->input_count; i++)
-        if (call->inputs[i])
-            return true;
-    return false;
+    return dtypes;
 }
 
 static bool refuse_devices(hki_call *call, int index, const hki_device *first)
@@ -100,71 +94,92 @@ static bool refuse_dtype(hki_call *call, int index)
 }
 
 /* Input `index` is NULL: fine where it is optional. */
-static bool check_left_out(hki_call *call, int index)
+static __attribute__((noinline)) bool check_left_out(hki_call *call, int index)
 {
     char name[64];
     return hki_op_input_name(call->op, index, name, sizeof name) ||
            hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s is NULL", name);
 }
 
-static bool check_runtime(hki_call *call, const hk_array *x)
+static __attribute__((noinline)) bool refuse_gone(hki_call *call, const hk_array *x)
 {
-    const hk_status *gone = hki_array_gone(x);
-    if (!gone)
-        return true;
-    hk_status_release(gone);
+    hk_status_release(hki_array_gone(x));
     return hki_call_refuse(call, HK_CANCELLED, "an input's runtime has ended");
 }
 
-/* What holds for every operator; sets call->device, also on failure where there is one. */
-static bool check_inputs(hki_call *call, hki_device *device)
+static bool check_runtime(hki_call *call, const hk_array *x)
+{
+    const hki_storage *storage = x->storage;
+    return HKI_USUALLY(!storage->record && hki_runtime_alive(storage->var.runtime)) ||
+           refuse_gone(call, x);
+}
+
+/* The first dtype is one that the operator takes; the last complex input is refused where it takes none. */
+static bool check_dtypes(hki_call *call, unsigned dtypes)
+{
+    const unsigned allowed = call->op->dtypes;
+    if (!allowed)
+        return true;
+    if (call->input_count > 0 && call->inputs[0] && !(allowed >> call->inputs[0]->dtype & 1))
+        return refuse_dtype(call, 0);
+    if (HKI_USUALLY(!(dtypes & HKI_COMPLEX)) || allowed & HKI_COMPLEX)
+        return true;
+    int complex = call->input_count - 1;
+    while (!call->inputs[complex] || !hki_dtype_is_complex(call->inputs[complex]->dtype))
+        complex--;
+    return refuse_dtype(call, complex);
+}
+
+static __attribute__((noinline)) bool refuse_kernel(hki_call *call)
+{
+    return call->op->host_only && call->device->class->kernels == HKI_CUDA
+               ? hki_call_refuse(call, HK_UNSUPPORTED,
+                                 "%s has no kernel for GPUs yet; hk_to_device brings its inputs to "
+                                 "a CPU device",
+                                 call->op->name)
+               : hki_call_refuse(call, HK_UNSUPPORTED, "%s has no kernel for %s", call->op->name,
+                                 call->device->name);
+}
+
+/* What holds for every operator; sets call->device, also on failure where there is one. dtypes: as call_init gave them. */
+static bool check_inputs(hki_call *call, unsigned dtypes, hki_device *device)
 {
     const hk_op *op = call->op;
     hki_device *first = NULL;
     bool failed = false;
-    int complex = -1; /* an input that is */
     call->device = device;
     for (int i = 0; i < call->input_count; i++) {
         const hk_array *x = call->arrays[i];
-        if (!x) {
+        if (!HKI_USUALLY(x)) {
             if (!check_left_out(call, i))
                 return false;
             continue;
         }
         const hki_storage *storage = x->storage;
         failed |= x->failed;
-        complex = hki_dtype_is_complex(x->dtype) ? i : complex;
+        if (storage->device == first && HKI_USUALLY(!storage->record))
+            continue; /* the same runtime */
+        if (!check_runtime(call, x))
+            return false;
         if (!first) {
-            if (!check_runtime(call, x))
-                return false;
             first = storage->device;
             if (!call->device)
                 call->device = first;
-        } else if (storage->device != first || storage->record) { /* else it is the same runtime */
-            if (!check_runtime(call, x))
-                return false;
-            if (storage->device != first && !op->any_device && !failed)
-                return refuse_devices(call, i, first);
+        } else if (storage->device != first && !op->any_device && !failed) {
+            return refuse_devices(call, i, first);
         }
     }
-    if (failed)
+    if (!HKI_USUALLY(!failed))
         return hki_call_refuse(call, HK_INVALID_ARGUMENT, "an input has failed");
-    if (!call->device || !call->device->class)
+    if (!HKI_USUALLY(call->device && call->device->class))
         return hki_call_refuse(call, HK_INVALID_ARGUMENT, "no such device");
-    if (op->dtypes && call->input_count > 0 && call->inputs[0] &&
-        !(op->dtypes >> call->inputs[0]->dtype & 1))
-        return refuse_dtype(call, 0);
-    if (complex >= 0 && op->dtypes && !(op->dtypes & HKI_COMPLEX))
-        return refuse_dtype(call, complex);
-    if (op->host_only && call->device->class->kernels == HKI_CUDA)
-        return hki_call_refuse(call, HK_UNSUPPORTED,
-                               "%s has no kernel for GPUs yet; hk_to_device brings its inputs to a "
-                               "CPU device",
-                               op->name);
-    if (!op->compose && !call->device->class->run_call && !op->kernel[call->device->class->kernels])
-        return hki_call_refuse(call, HK_UNSUPPORTED, "%s has no kernel for %s", op->name,
-                               call->device->name);
-    return true;
+    if (!check_dtypes(call, dtypes))
+        return false;
+    const hki_device_class *class = call->device->class;
+    if (op->host_only && class->kernels == HKI_CUDA)
+        return refuse_kernel(call);
+    return HKI_USUALLY(op->kernel[class->kernels]) || op->compose || class->run_call ||
+           refuse_kernel(call);
 }
 
 bool hki_call_gpus_take(const hki_call *call, hk_dtype *lacks)
@@ -200,20 +215,31 @@ static __attribute__((noinline)) bool check_gpu(hki_call *call)
                            "kernels for GPUs do not mix dtypes; hk_cast converts");
 }
 
-/* Infers and checks what comes out; *bytes of all outputs. */
-static bool infer(hki_call *call, uint64_t *bytes)
+static __attribute__((noinline)) bool count_bytes(hki_call *call, uint64_t *bytes)
 {
-    const hk_op *op = call->op;
-    if (!op->infer(call) || (call->device->class->kernels == HKI_CUDA && !check_gpu(call)))
-        return false;
     *bytes = 0;
-    for (int i = 0; i == 0 || i < op->output_count; i++) {
+    for (int i = 0; i == 0 || i < call->op->output_count; i++) {
         char why[256];
         if (!hki_dims_bytes(&call->out_shape[i], call->out_dtype[i], &call->out_bytes[i], why,
                             sizeof why))
             return hki_call_refuse(call, HK_INVALID_ARGUMENT, "the result: %s", why);
         *bytes += call->out_bytes[i];
     }
+    return true;
+}
+
+/* Infers and checks what comes out; *bytes of all outputs. */
+static bool infer(hki_call *call, uint64_t *bytes)
+{
+    const hk_op *op = call->op;
+    if (!op->infer(call) || (call->device->class->kernels == HKI_CUDA && !check_gpu(call)))
+        return false;
+    /* As many elements as an array that is there, unless it is a view that shows some of its own very often. */
+    const hki_shape_view *like = call->like;
+    if (!like || op->output_count > 1 ||
+        (uint64_t)like->size - 1 >= HKI_MAX_BYTES / HKI_ELEMENT_BYTES)
+        return count_bytes(call, bytes);
+    *bytes = call->out_bytes[0] = (uint64_t)like->size * hki_dtype_bytes(call->out_dtype[0]);
     return true;
 }
 
@@ -277,8 +303,7 @@ static void make(hki_call *call, uint64_t bytes, hk_array **outputs)
     if (ok && transfers)
         hki_transfer(outputs[0], call->arrays[0], call->operation, HKI_TRANSFER_FRESH);
     else
-        ok = ok && ((hki_call_is_small(call, bytes) && !hki_capturing &&
-                     hki_call_run_direct(call, outputs[0])) ||
+        ok = ok && ((!hki_capturing && hki_call_run_direct(call, bytes, outputs[0])) ||
                     hki_call_issue(call, outputs, true, staging));
     if (!ok) {
         while (made > 0)
@@ -329,14 +354,14 @@ static void call_op(const hk_op *op, hk_array *const *inputs, int input_count, c
         outputs[0] = joined(op, inputs, input_count, options);
         return;
     }
-    call_init(&call, op, inputs, input_count, options);
+    const unsigned dtypes = call_init(&call, op, inputs, input_count, options);
     op = call.op;
     HKI_HOLD(held);
-    if (!has_input(&call))
+    if (!HKI_USUALLY(dtypes))
         device.handle = hki_device_hold(device, &held);
     else if (!op->any_device)
         device.handle = NULL;
-    if (!check_inputs(&call, device.handle) || !infer(&call, &bytes)) {
+    if (!check_inputs(&call, dtypes, device.handle) || !infer(&call, &bytes)) {
         if (call.code == HK_UNSUPPORTED && hki_call_mixes(&call)) {
             outputs[0] = hki_call_promoted(&call, NULL);
             return;
@@ -488,7 +513,7 @@ static bool issue_into(hki_call *call, hk_array *out)
 }
 
 /* Everything of *call but what follows from its inputs is set. */
-static void call_into(hki_call *call, hk_array *out, bool asks_tape)
+static void call_into(hki_call *call, unsigned dtypes, hk_array *out, bool asks_tape)
 {
     uint64_t bytes;
     if (!out) {
@@ -502,9 +527,9 @@ static void call_into(hki_call *call, hk_array *out, bool asks_tape)
             hk_status_release(gone);
         return;
     }
-    bool chooses = call->op->any_device || !has_input(call);
-    if (!check_inputs(call, chooses ? out->storage->device : NULL) || !check_output(call, out, 1) ||
-        !infer(call, &bytes) || !check_result(call, out, 0) ||
+    bool chooses = call->op->any_device || !dtypes;
+    if (!check_inputs(call, dtypes, chooses ? out->storage->device : NULL) ||
+        !check_output(call, out, 1) || !infer(call, &bytes) || !check_result(call, out, 0) ||
         (asks_tape && !allows_overwrite(call, out)) || !issue_into(call, out)) {
         if (call->code == HK_UNSUPPORTED && hki_call_mixes(call))
             hki_call_promoted(call, out);
@@ -524,26 +549,26 @@ void hki_op_call_into(const hk_op *op, hk_array *const *inputs, int input_count,
         drop(result);
         return;
     }
-    call_init(&call, op, inputs, input_count, options);
-    call_into(&call, out, true);
+    const unsigned dtypes = call_init(&call, op, inputs, input_count, options);
+    call_into(&call, dtypes, out, true);
 }
 
 void hki_op_call_gradient_into(const hk_op *op, hk_array *const *inputs, int input_count,
                                const void *options, hk_array *out)
 {
     hki_call call;
-    call_init(&call, op, inputs, input_count, options);
+    const unsigned dtypes = call_init(&call, op, inputs, input_count, options);
     call.is_gradient = true;
-    call_into(&call, out, true);
+    call_into(&call, dtypes, out, true);
 }
 
 void hki_call_into_unasked(const hk_op *op, const char *operation, hk_array *x, const void *options,
                            hk_array *out)
 {
     hki_call call;
-    call_init(&call, op, &x, 1, options);
+    const unsigned dtypes = call_init(&call, op, &x, 1, options);
     call.operation = operation;
-    call_into(&call, out, false);
+    call_into(&call, dtypes, out, false);
 }
 
 /* ---- updating several arrays in place ------------------------------------------------------------------ */
@@ -567,8 +592,8 @@ void hki_op_call_update(const hk_op *op, hk_array *const *inputs, int input_coun
 {
     hki_call call;
     uint64_t bytes;
-    call_init(&call, op, inputs, input_count, options);
-    if (!check_inputs(&call, NULL) || !infer(&call, &bytes) ||
+    const unsigned dtypes = call_init(&call, op, inputs, input_count, options);
+    if (!check_inputs(&call, dtypes, NULL) || !infer(&call, &bytes) ||
         !check_updated(&call, updated, count) ||
         (!hki_call_issue(&call, updated, false, (hki_call_staging){.copy_inputs = gaps(&call)}) &&
          !hki_call_refuse(&call, HK_OUT_OF_MEMORY, "out of host memory")))

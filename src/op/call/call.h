@@ -70,10 +70,9 @@ extern hk_array *(*hki_call_promoted)(const hki_call *call, hk_array *out);
 
 /* Whether calls of this kind may run without a task where they are small. */
 bool hki_call_may_be_direct(const hki_call *call);
-/* Whether a call that makes an output of this many bytes may run at once, without a task. */
-bool hki_call_is_small(const hki_call *call, uint64_t bytes);
-/* Runs it in this thread, at its place in the order of calls. False: not now; it is to be issued as usual. */
-bool hki_call_run_direct(const hki_call *call, hk_array *output);
+/* Runs a call that makes an output of so few bytes that it needs no task, in this thread, at its place in the order of calls.
+ * False: it is not that small, or not now; it is to be issued as usual. */
+bool hki_call_run_direct(const hki_call *call, uint64_t bytes, hk_array *output);
 /* The kernel of such a call: operator, options, extent and tensors are set, and the memory of all of them is there;
  * data and the rest are set here. Expects hki_direct_begin. */
 void hki_kernel_run_here(hki_kernel_call *call);

@@ -19,7 +19,7 @@ bool hki_call_may_be_direct(const hki_call *call)
            call->device->class->kind == HKI_CPU && !may_fail(call);
 }
 
-bool hki_call_is_small(const hki_call *call, uint64_t bytes)
+static bool is_small(const hki_call *call, uint64_t bytes)
 {
     return bytes > 0 && bytes <= HKI_DIRECT_ELEMENTS * hki_dtype_bytes(call->out_dtype[0]) &&
            hki_call_may_be_direct(call);
@@ -56,11 +56,11 @@ static void run_kernel(const hki_call *call, const hk_array *output)
     hki_kernel_run_here(&kernel_call);
 }
 
-bool hki_call_run_direct(const hki_call *call, hk_array *output)
+bool hki_call_run_direct(const hki_call *call, uint64_t bytes, hk_array *output)
 {
     hki_var *reads[HKI_MAX_INPUTS];
     hki_runtime *runtime = call->device->runtime;
-    if (!hki_storage_materialise(output->storage))
+    if (!is_small(call, bytes) || !hki_storage_materialise(output->storage))
         return false;
     for (int i = 0; i < call->input_count; i++) {
         if (!call->inputs[i])

@@ -78,6 +78,9 @@ static void test_refusals(void)
                 "x is int32, but may be float32, float64"));
     CHECK(fails(hk_add(INTS(1), 0.5), HK_INVALID_ARGUMENT, "y is 0.5, but x is int32"));
     CHECK(fails(hk_add(hk_cast(INTS(1), HK_U8), 256), HK_OUT_OF_RANGE, "256"));
+    hk_array *many = hk_broadcast_to(FLOATS(1), hk_shape(INT64_C(1) << 60)); /* of four bytes */
+    CHECK(fails(hk_add(many, hk_scalar(1, HK_F64, cpu(0))), HK_INVALID_ARGUMENT,
+                "the result: shape is (1152921504606846976,), but float64 of it takes more than"));
     CHECK(fails(hk_ones(hk_shape(-1), HK_F32, cpu(0)), HK_INVALID_ARGUMENT, "axis 0"));
     CHECK(fails(hk_ones(hk_shape(2), HK_F32, hk_device_named("cpu:99")), HK_NOT_FOUND, "cpu:99"));
     CHECK(fails(hk_reshape(x, hk_shape(5)), HK_INVALID_ARGUMENT,

@@ -41,6 +41,7 @@ bool hki_infer_same(hki_call *call)
 {
     call->out_shape[0] = call->inputs[0]->shape;
     call->out_dtype[0] = call->inputs[0]->dtype;
+    call->like = call->inputs[0];
     return true;
 }
 
@@ -59,13 +60,21 @@ static __attribute__((noinline)) bool refuse_broadcast(hki_call *call, int index
         name, has, others);
 }
 
+/* Of shapes that differ. */
+static bool broadcast_others(hki_call *call, int index)
+{
+    call->like = NULL;
+    return hki_dims_broadcast(&call->out_shape[0], &call->inputs[index]->shape,
+                              &call->out_shape[0]) ||
+           refuse_broadcast(call, index);
+}
+
 /* Broadcasts input `index` into out_shape[0]. */
 static bool broadcast(hki_call *call, int index)
 {
     const hk_dims *shape = &call->inputs[index]->shape;
     return shape->ndim == 0 || hki_dims_equal(&call->out_shape[0], shape) ||
-           hki_dims_broadcast(&call->out_shape[0], shape, &call->out_shape[0]) ||
-           refuse_broadcast(call, index);
+           broadcast_others(call, index);
 }
 
 static __attribute__((noinline)) bool refuse_dtypes(hki_call *call, int first, int index)
@@ -213,7 +222,7 @@ bool hki_row_of(const hk_op *op, const void *options, const hk_dtype *in, int in
     return true;
 }
 
-/* Of one wide dtype, without a row: this is a call's whole way. */
+/* Of one wide dtype, without a row: this is a call's whole way. All arrays are of one device. */
 static bool run_dense(const hki_call *call, const hk_array *out)
 {
     const row_data *row = call->op->data;
@@ -221,19 +230,25 @@ static bool run_dense(const hki_call *call, const hk_array *out)
     const int count = call->input_count;
     const hk_dtype values = call->arrays[count - 1]->dtype;
     const hki_numbers numbers = hki_element_numbers(call->op, call->options);
-    hki_run run = {.n = size, .given = &numbers};
-    bool dense = out->is_contiguous && hki_wide_of(values) == values;
+    const int64_t from_host = call->device->kernel_offset;
+    hki_run run; /* field by field: what is for other inputs stays as it is */
+    if (!HKI_USUALLY(out->is_contiguous && hki_wide_of(values) == values))
+        return false;
     for (int i = 0; i < count; i++) {
         const hk_array *x = call->arrays[i];
-        dense = dense && x->is_contiguous && (x->dtype == values || x->dtype == HK_BOOL) &&
-                (x->size == size || (x->size == 1 && hki_element_takes_one(row->element, count)));
-        run.in[i] = hki_array_kernel_data(x);
-        run.in_step[i] = x->size == size ? (int64_t)hki_dtype_bytes(x->dtype) : 0;
+        const int64_t bytes = (int64_t)hki_dtype_bytes(x->dtype);
+        if (!HKI_USUALLY(x->is_contiguous && (x->dtype == values || x->dtype == HK_BOOL)))
+            return false;
+        if (x->size != size && (x->size != 1 || !hki_element_takes_one(row->element, count)))
+            return false;
+        const char *data = atomic_load_explicit(&x->storage->data, memory_order_acquire);
+        run.in[i] = data + from_host + x->offset * bytes;
+        run.in_step[i] = x->size == size ? bytes : 0;
     }
-    if (!dense)
-        return false;
+    run.n = size;
     run.out = hki_array_kernel_data(out);
     run.out_step = (int64_t)hki_dtype_bytes(out->dtype);
+    run.given = &numbers;
     hki_element_loop(row->element, values)(&run);
     return true;
 }

@@ -95,11 +95,22 @@ static inline hki_numbers hki_element_numbers(const hk_op *op, const void *optio
 typedef hki_loop_fn hki_loop_table[HKI_ELEMENT_COUNT][HK_DTYPE_COUNT];
 extern const hki_loop_table hki_loops_portable, hki_loops_avx2, hki_loops_avx512;
 
+extern const bool hki_element_is_gradient[HKI_ELEMENT_COUNT];
 /* Of two inputs one may have one element for all: not in gradients, which are many and would be thrice as large. */
-bool hki_element_takes_one(hki_element element, int in_count);
+static inline bool hki_element_takes_one(hki_element element, int in_count)
+{
+    return in_count == 2 && !hki_element_is_gradient[element];
+}
 
+/* Those that have been asked for, else NULL; for hki_element_loop alone. */
+extern _Atomic(hki_loop_fn) hki_loops_found[HKI_ELEMENT_COUNT][HK_DTYPE_COUNT];
+hki_loop_fn hki_element_loop_find(hki_element element, hk_dtype wide);
 /* The loop of the fastest variant that this processor has. */
-hki_loop_fn hki_element_loop(hki_element element, hk_dtype wide);
+static inline hki_loop_fn hki_element_loop(hki_element element, hk_dtype wide)
+{
+    hki_loop_fn loop = atomic_load_explicit(&hki_loops_found[element][wide], memory_order_relaxed);
+    return HKI_USUALLY(loop) ? loop : hki_element_loop_find(element, wide);
+}
 
 /* A row of the table for operands of any dtypes and steps. */
 typedef struct hki_row_operand {

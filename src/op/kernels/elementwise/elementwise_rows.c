@@ -4,27 +4,27 @@
 
 enum { BLOCK = 256 };
 
-hki_loop_fn hki_element_loop(hki_element element, hk_dtype wide)
+_Atomic(hki_loop_fn) hki_loops_found[HKI_ELEMENT_COUNT][HK_DTYPE_COUNT];
+
+hki_loop_fn hki_element_loop_find(hki_element element, hk_dtype wide)
 {
     const hki_kernel_isa isa = hki_kernel_isa_get();
     hki_loop_fn loop = isa == HKI_ISA_AVX512 ? hki_loops_avx512[element][wide] : NULL;
     if (!loop && isa != HKI_ISA_PORTABLE) /* of integers */
         loop = hki_loops_avx2[element][wide];
-    return loop ? loop : hki_loops_portable[element][wide];
+    if (!loop)
+        loop = hki_loops_portable[element][wide];
+    atomic_store_explicit(&hki_loops_found[element][wide], loop, memory_order_relaxed);
+    return loop;
 }
 
 #define GRADIENT(context, kept, name, ns, expression) [HKI_ELEMENT_##name] = true,
 #define ROW(kind, name, dtypes, ns, real, integer, reference, samples, gradient, ...)              \
     HKI_EACH_GRADIENT(GRADIENT, , name, gradient)
 #define CHECKED ROW
-static const bool is_gradient[HKI_ELEMENT_COUNT] = {
+const bool hki_element_is_gradient[HKI_ELEMENT_COUNT] = {
 #include "op/elementwise.def"
 };
-
-bool hki_element_takes_one(hki_element element, int in_count)
-{
-    return in_count == 2 && !is_gradient[element];
-}
 
 static void operand_init(hki_row_operand *operand, hk_dtype dtype, hk_dtype wide)
 {
