@@ -68,7 +68,8 @@ HKI_PLAIN_LOOPS static bool holds_sums(hk_array *const *arrays, int n, int64_t s
 
 static void test_sums(void)
 {
-    static const int64_t sizes[] = {0, 1, 2, 15, 16, 17, 1000, 4099, 16384, 16385, 1000003};
+    static const int64_t sizes[] = {
+        0, 1, 2, 15, 16, 17, 1000, 4099, 16384, 16385, HKI_SANITIZED ? 200003 : 1000003};
     for (int n = 1; n <= MAX_ARRAYS; n++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
             for (int algorithm = 0; algorithm < 3; algorithm++) {
