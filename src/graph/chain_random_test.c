@@ -4,7 +4,13 @@
 
 #include "graph/chain_programs_fixture.h"
 
-enum { MAX_POOL = 32, CALLS_EACH = 24, PROGRAMS = HKI_SANITIZED ? 600 : 2500 };
+enum {
+    MAX_POOL = 32,
+    CALLS_EACH = 24,
+    PROGRAMS = HKI_THREAD_SANITIZER    ? 150
+               : HKI_ADDRESS_SANITIZER ? 600
+                                       : 2500
+};
 
 typedef struct pool {
     uint64_t random;

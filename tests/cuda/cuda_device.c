@@ -70,7 +70,7 @@ static void test_names(void)
 static void test_copies(const char *cuda, const char *from, const char *to, hk_engine engine)
 {
     enum { SIZE = 3 * 262144 + 77 }; /* three stagings, and some */
-    enum { ROUNDS = HKI_THREAD_SANITIZER ? 2 : 6 };
+    enum { ROUNDS = HKI_SANITIZED ? 2 : 6 };
     begin(cuda, 0, engine);
     {
         HK_SCOPE;
@@ -150,7 +150,7 @@ static void test_limit(void)
     }
     hk_failures_clear();
     /* What is dropped in flight is used again: no more than a few blocks are ever needed. */
-    for (int i = 0; i < (HKI_THREAD_SANITIZER ? 40 : 300); i++) {
+    for (int i = 0; i < (HKI_SANITIZED ? 40 : 300); i++) {
         HK_SCOPE;
         hk_add(hk_ones(hk_shape(256 << 10), HK_F32, hk_device_named("cuda:0")), 1);
     }
