@@ -73,7 +73,7 @@ HKI_KERNEL void convolve_few_data(const convolution<I> g, const int64_t count,
     }
 }
 
-/* The sum of all threads' values; the first one gets it. */
+/* The sum of all threads' values, for the first one; the others get 0. */
 HKI_DEVICE double block_sum(double value)
 {
     HKI_SHARED double sums[THREADS];
@@ -84,7 +84,7 @@ HKI_DEVICE double block_sum(double value)
         if (threadIdx.x < half)
             sums[threadIdx.x] += sums[threadIdx.x + half];
     }
-    return sums[0];
+    return threadIdx.x == 0 ? sums[0] : 0;
 }
 
 /* A tap for each block: over the samples and the positions of its output. */
