@@ -205,7 +205,6 @@ static const layer layers[] = {
     {"linear with gaps", linear_strided, {SHAPE(4, 3, 5), SHAPE(6, 5), SHAPE(6, 3)}},
     {"conv2d", convolve, {SHAPE(5, 3, 17, 15), SHAPE(8, 3, 5, 3), SHAPE(8)}},
     {"conv2d, odd outputs", convolve, {SHAPE(5, 3, 17, 15), SHAPE(7, 3, 5, 3), SHAPE(7)}},
-    {"conv2d, weights in many parts", convolve, {SHAPE(9, 3, 32, 31), SHAPE(7, 3, 5, 3), SHAPE(7)}},
     {"conv2d of slices", convolve_slices, {SHAPE(5, 3, 5, 5), SHAPE(5, 3, 3, 3), SHAPE(5)}},
     {"conv2d in groups", convolve_groups, {SHAPE(5, 15, 9, 8), SHAPE(12, 5, 3, 3), SHAPE(12)}},
     {"conv2d in groups, weights", weigh_groups, {SHAPE(12, 5, 3, 3), SHAPE(5, 15, 9, 8)}},

@@ -10,13 +10,11 @@ enum {
     THREADS = 256,
     MOST_DEPTH = 16,  /* terms at a time */
     EACH = 4,         /* rows and columns of a thread */
-    PART_DEPTH = 512, /* terms that one block adds of a gradient of weights, at least; */
-    FEW_DEPTH = 128,  /* the same where there are few tiles */
+    PART_DEPTH = 512, /* terms that one block adds of a gradient of weights, at least */
     MOST_PARTS = 256,
     SHORT_DEPTH = 64, /* the same of others, which are cut where there are few tiles, */
     MORE_PARTS = 32,  /* into so many at most */
     AT_ONCE = 8,      /* parts that are read at once */
-    MANY_PARTS = 32,  /* that as many threads had better read */
     BLOCKS = 256,     /* that keep a GPU busy; a constant, so that sums do not depend on it */
 };
 
@@ -348,33 +346,6 @@ HKI_KERNEL void add_parts(T *to, const T *parts, int64_t count, int64_t size, co
     }
 }
 
-/* The same, of many parts, by AT_ONCE threads for each element. */
-template <typename T>
-HKI_KERNEL void add_many_parts(T *to, const T *parts, int64_t count, int64_t size, const T *bias,
-                               int64_t channels, int64_t plane)
-{
-    constexpr int ELEMENTS = THREADS / AT_ONCE;
-    HKI_SHARED T sums[AT_ONCE][ELEMENTS];
-    const int element = (int)threadIdx.x % ELEMENTS, turn = (int)threadIdx.x / ELEMENTS;
-    for (int64_t first = (int64_t)blockIdx.x * ELEMENTS; first < size;
-         first += (int64_t)gridDim.x * ELEMENTS) {
-        const int64_t i = first + element, whole = count - count % AT_ONCE;
-        T sum = T(0);
-        for (int64_t part = turn; i < size && part < whole; part += AT_ONCE)
-            sum += parts[part * size + i];
-        for (int64_t part = whole; i < size && turn == 0 && part < count; part++)
-            sum += parts[part * size + i];
-        sums[turn][element] = sum;
-        __syncthreads();
-        if (turn == 0 && i < size) {
-            sum = ((sum + sums[1][element]) + (sums[2][element] + sums[3][element])) +
-                  ((sums[4][element] + sums[5][element]) + (sums[6][element] + sums[7][element]));
-            to[i] = bias ? sum + bias[i / plane % channels] : sum;
-        }
-        __syncthreads();
-    }
-}
-
 /* Sides of a tile, whose elements are EACH * EACH for each thread. */
 struct sides {
     int down, across;
@@ -443,15 +414,9 @@ static void launch_parts(hki_cuda_stream *stream, P p, int64_t size, int64_t wan
     if (!p.to)
         return;
     launch(stream, p);
-    const int64_t plane = (int64_t)p.out_height * p.out_width;
-    const int multiprocessors = hki_cuda_stream_multiprocessors(stream);
-    if (p.parts < MANY_PARTS)
-        HKI_LAUNCH(stream, hki_cuda_grid(size, THREADS, multiprocessors), THREADS, add_parts<T>, to,
-                   (const T *)p.to, (int64_t)p.parts, size, bias, (int64_t)p.out_channels, plane);
-    else
-        HKI_LAUNCH_TOGETHER(stream, hki_cuda_grid(size, THREADS / AT_ONCE, multiprocessors), THREADS,
-                   add_many_parts<T>, to, (const T *)p.to, (int64_t)p.parts, size, bias,
-                   (int64_t)p.out_channels, plane);
+    HKI_LAUNCH(stream, hki_cuda_grid(size, THREADS, hki_cuda_stream_multiprocessors(stream)),
+               THREADS, add_parts<T>, to, (const T *)p.to, (int64_t)p.parts, size, bias,
+               (int64_t)p.out_channels, (int64_t)p.out_height * p.out_width);
 }
 
 /* Where there are few tiles, of few samples. */
@@ -510,12 +475,10 @@ static void launch_weight(hki_cuda_stream *stream, const hki_conv2d_geometry *g,
 {
     const int64_t columns = g->in_channels / groups * g->kernel_height * g->kernel_width,
                   depth = g->samples * g->out_height * g->out_width;
-    const auto p = make<backward_weight<T, I>>(g, groups, x, dy, dweight, g->out_channels / groups,
-                                               columns, depth);
-    const int64_t few = BLOCKS / tiles_of(p, tile_of(p)), most = depth / FEW_DEPTH,
-                  wanted = few < most ? few : most;
-    launch_parts(stream, p, g->out_channels * columns,
-                 wanted > depth / PART_DEPTH ? wanted : depth / PART_DEPTH, MOST_PARTS);
+    launch_parts(stream,
+                 make<backward_weight<T, I>>(g, groups, x, dy, dweight, g->out_channels / groups,
+                                             columns, depth),
+                 g->out_channels * columns, depth / PART_DEPTH, MOST_PARTS);
 }
 
 /* Whether 32 bits hold every offset, with a tile beyond the end. */
