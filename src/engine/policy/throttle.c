@@ -76,12 +76,12 @@ void hki_throttle_set_soft(hki_runtime *runtime, uint64_t calls)
     atomic_store_explicit(&self->soft_calls, calls < most ? calls : most, memory_order_relaxed);
 }
 
-hki_advice hki_throttle_advise(hki_runtime *runtime, hki_room *room)
+bool hki_throttle_is_far(hki_runtime *runtime, hki_room *room, hki_lease_use *use)
 {
     const hki_throttle *self = runtime->throttle;
     const uint64_t soft = atomic_load_explicit(&self->soft_calls, memory_order_relaxed);
     if (soft == self->run_ahead_calls || known_unfinished(runtime) < soft)
-        return HKI_GO_ON;
+        return false;
     const uint64_t least = least_soft(runtime), ahead = unfinished(runtime);
     const int64_t recent_ns = atomic_load_explicit(&runtime->recent_ns, memory_order_relaxed);
     const int64_t ns = ahead < least ? 0 : recent_ns / HKI_RECENT_TASKS;
@@ -89,9 +89,11 @@ hki_advice hki_throttle_advise(hki_runtime *runtime, hki_room *room)
     *room = (hki_room){runtime, least / 2, INT64_MAX};
     if (is_short && ns <= HKI_SOFT_NS * runtime->scheduler->core_count) {
         atomic_fetch_add_explicit(&runtime->throttle->worker_waits, 1, memory_order_relaxed);
-        /* Shorter ones are run by one thread at a time, and chains are best left to one. */
-        return ns > HKI_INSTANT_NS && hki_ring_is_parallel(runtime->ring) ? HKI_HELP : HKI_WAIT;
+        const int64_t alone_ns =
+            hki_ring_is_parallel(runtime->ring) ? HKI_INSTANT_NS : HKI_ALONE_NS;
+        *use = ns > alone_ns ? HKI_LEASE_WORK : HKI_LEASE_SPARE;
+        return true;
     }
     hki_throttle_set_soft(runtime, ahead < least ? least : ahead + least);
-    return HKI_GO_ON;
+    return false;
 }

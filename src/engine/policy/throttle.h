@@ -43,13 +43,7 @@ bool hki_throttle_is_full(hki_runtime *runtime, uint64_t output_bytes, hki_room 
 /* Of an hki_room: 0: it has come, or the runtime is ending; else how many calls are unfinished. */
 uint64_t hki_throttle_left(const void *room);
 
-typedef enum hki_advice {
-    HKI_GO_ON, /* it is not, or the bound has been raised */
-    HKI_WAIT,  /* for the room */
-    HKI_HELP   /* the same, and had better work at short tasks meanwhile (lease.h) */
-} hki_advice;
-
-/* For a thread that may be beyond the soft bound. *room: what to wait for. */
-hki_advice hki_throttle_advise(hki_runtime *runtime, hki_room *room);
+/* True: the thread is beyond the soft bound, which is not to be raised now: it has to wait, *room: for what, *use: how. */
+bool hki_throttle_is_far(hki_runtime *runtime, hki_room *room, hki_lease_use *use);
 
 #endif

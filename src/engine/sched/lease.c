@@ -53,10 +53,8 @@ static bool work(hki_executor *executor, bool (*is_enough)(const void *), const 
     return enough;
 }
 
-bool hki_lease_work(hki_runtime *runtime, bool (*is_enough)(const void *), const void *what)
+static bool work_as_worker(hki_runtime *runtime, bool (*is_enough)(const void *), const void *what)
 {
-    if (!is_possible(runtime) || hki_in_task() || !hki_environment_is_default())
-        return false;
     hki_lease *lease = lease_of(runtime);
     bool taken = false;
     if (!atomic_compare_exchange_strong(&lease->taken, &taken, true))
@@ -73,6 +71,22 @@ bool hki_lease_work(hki_runtime *runtime, bool (*is_enough)(const void *), const
     return enough;
 }
 
+bool hki_lease_begin(hki_runtime *runtime, hki_lease_use use, bool (*is_enough)(const void *),
+                     const void *what)
+{
+    hki_lease *lease = lease_of(runtime);
+    const bool is_usable = use != HKI_LEASE_LEAVE && is_possible(runtime) && !hki_in_task();
+    if (is_usable && use == HKI_LEASE_WORK && hki_environment_is_default() &&
+        work_as_worker(runtime, is_enough, what))
+        return true;
+    if (is_usable && use == HKI_LEASE_SPARE)
+        begin(lease);
+    else if ((use == HKI_LEASE_LEAVE || !hki_ring_is_empty(runtime->ring)) &&
+             !atomic_load_explicit(&lease->taken, memory_order_relaxed)) /* by another thread */
+        hki_lease_recall(runtime);
+    return false;
+}
+
 bool hki_lease_is_on(const hki_runtime *runtime)
 {
     return atomic_load_explicit(&lease_of(runtime)->until, memory_order_relaxed) != 0;
@@ -87,12 +101,6 @@ void hki_lease_recall(hki_runtime *runtime)
     atomic_store(&lease->until, 0);
     if (atomic_compare_exchange_strong(&lease->state, &state, HKI_LEASE_RECALLED))
         hki_futex_wake(&lease->state, 1);
-}
-
-void hki_lease_leave(hki_runtime *runtime)
-{
-    if (!atomic_load_explicit(&lease_of(runtime)->taken, memory_order_relaxed))
-        hki_lease_recall(runtime);
 }
 
 bool hki_lease_rests(const hki_runtime *runtime)

@@ -153,10 +153,8 @@ bool hki_help_until(const hki_help *self)
     hki_queue *kept = NULL; /* whose core this thread has */
     if (self->blocking && self->patience_ns > 0 && hki_blocking_is_told() && !is_over(self))
         hki_blocking_begin(self->blocking);
-    if (self->may_lease && hki_lease_work(runtime, is_over, self))
+    if (hki_lease_begin(runtime, self->lease, is_over, self))
         return true;
-    if (!self->may_lease || !hki_ring_is_empty(runtime->ring))
-        hki_lease_leave(runtime);
     /* The clock of accelerators, and the link to other processes, stay awake meanwhile. */
     atomic_fetch_add(&runtime->scheduler->waiters, 1);
     const bool is_done = help_on(self, &kept);

@@ -286,13 +286,14 @@ static bool drain_epoch(hki_queue *queue, unsigned epoch, uint64_t issued, hki_b
 {
     hki_runtime *runtime = queue->runtime;
     const drain its = {queue, epoch, issued};
-    return hki_help_until(&(hki_help){.runtime = runtime,
-                                      .left = undrained,
-                                      .what = &its,
-                                      .most_ns = blocking ? help_most_ns(INT64_MAX) : INT64_MAX,
-                                      .patience_ns = INT64_MAX,
-                                      .may_lease = hki_lease_is_on(runtime),
-                                      .blocking = blocking});
+    return hki_help_until(
+        &(hki_help){.runtime = runtime,
+                    .left = undrained,
+                    .what = &its,
+                    .most_ns = blocking ? help_most_ns(INT64_MAX) : INT64_MAX,
+                    .patience_ns = INT64_MAX,
+                    .lease = hki_lease_is_on(runtime) ? HKI_LEASE_WORK : HKI_LEASE_LEAVE,
+                    .blocking = blocking});
 }
 
 /* Drains one epoch while calls that come meanwhile count in the other. Expects the flip lock, so that nobody else does. */
@@ -334,7 +335,7 @@ bool hki_is_draining(void)
 /* ---- room to issue ----------------------------------------------------------------------------------------- */
 
 /* What is long may wait for what this thread is about to do, and there may be room before it ends. */
-static bool wait_for_room(const hki_room *wanted, int64_t patience_ns, bool may_lease,
+static bool wait_for_room(const hki_room *wanted, int64_t patience_ns, hki_lease_use lease,
                           hki_blocking *blocking)
 {
     return hki_help_until(&(hki_help){.runtime = wanted->runtime,
@@ -342,18 +343,18 @@ static bool wait_for_room(const hki_room *wanted, int64_t patience_ns, bool may_
                                       .what = wanted,
                                       .most_ns = HKI_LONG_TASK_NS,
                                       .patience_ns = patience_ns,
-                                      .may_lease = may_lease,
+                                      .lease = lease,
                                       .blocking = blocking});
 }
 
 static void approach(hki_runtime *runtime, hki_blocking *blocking)
 {
     hki_room wanted;
-    const hki_advice advice = hki_throttle_advise(runtime, &wanted);
-    if (advice == HKI_GO_ON)
+    hki_lease_use lease;
+    if (!hki_throttle_is_far(runtime, &wanted, &lease))
         return;
     hki_wait_point point = hki_tracing_wait(runtime);
-    wait_for_room(&wanted, PATIENCE_NS, advice == HKI_HELP, blocking);
+    wait_for_room(&wanted, PATIENCE_NS, lease, blocking);
     hki_tracing_waited(&point, HKI_TRACE_WAIT_WORKERS, -1);
     /* If they wait for something: no use to ask before there are as many again. */
     hki_throttle_set_soft(runtime, 2 * hki_throttle_left(&wanted));
@@ -370,7 +371,7 @@ void hki_wait_to_issue(hki_runtime *runtime, uint64_t output_bytes)
         hki_wait_point point = hki_tracing_wait(runtime);
         const hk_status *blocked = hki_holds_block(runtime, NULL, NULL);
         const bool has_room =
-            wait_for_room(&wanted, blocked ? BLOCKED_NS : INT64_MAX, false, &blocking);
+            wait_for_room(&wanted, blocked ? BLOCKED_NS : INT64_MAX, HKI_LEASE_LEAVE, &blocking);
         hk_status_release(blocked);
         hki_tracing_waited(&point, HKI_TRACE_WAIT_WINDOW, -1);
         hki_throttle_set_soft(runtime, 0);
