@@ -66,6 +66,14 @@ static inline bool hki_biased_enter(hki_biased_lock *lock)
     return false;
 }
 
+/* The thread's own place; negative: it is not the owner. */
+static inline int hki_biased_place(const hki_biased_lock *lock)
+{
+    const uint32_t owner =
+        atomic_load_explicit(&((hki_biased_lock *)lock)->owner, memory_order_relaxed);
+    return owner >> HKI_BIAS_PLACE_BITS == hki_thread_number ? (int)(owner % HKI_BIAS_PLACES) : -1;
+}
+
 static inline void hki_biased_acquire(hki_biased_lock *lock)
 {
     if (!hki_biased_enter(lock))

@@ -3,7 +3,7 @@
  * reading a few elements. */
 #include "engine/policy/place.h"
 
-/* The variables have what was issued to write them, and nothing has failed. */
+/* The variables have what was issued to write them, nothing has failed, and the runtime is not stopping. */
 static bool are_settled_locked(hki_runtime *runtime, hki_var *const *vars, int count)
 {
     for (int i = 0; i < count; i++)
@@ -21,8 +21,7 @@ bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count, hk
     hki_ring_acquire(runtime);
     if ((write && (!hki_access_is_free_locked(&(hki_access){write, 0, UINT64_MAX, HKI_WRITE}) ||
                    write->watches)) ||
-        !are_settled_locked(runtime, reads, count) ||
-        atomic_load_explicit(&runtime->stopping, memory_order_relaxed)) {
+        !are_settled_locked(runtime, reads, count)) {
         hki_biased_release(&runtime->issue_lock);
         return false;
     }

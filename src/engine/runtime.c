@@ -119,6 +119,7 @@ static hki_runtime *runtime_create(const hk_runtime_options *options)
 static void runtime_end(hki_runtime *runtime)
 {
     atomic_store(&runtime->stopping, true);
+    atomic_fetch_add(&runtime->failed_vars, 1);
     if (hki_runtime_stopping)
         hki_runtime_stopping(runtime);
     if (!runtime->serial) {

@@ -24,7 +24,7 @@ struct hki_runtime {
     _Alignas(HKI_CACHE_LINE) unsigned generation; /* of forks */
     _Atomic(bool) ended, stopping;
     bool serial, accelerated; /* accelerated: has devices whose tasks end by a clock of their own */
-    _Atomic(int) failed_vars; /* variables with failed ranges */
+    _Atomic(int) failed_vars; /* variables with failed ranges, and one more while it is stopping */
     _Atomic(hki_trace *) trace; /* NULL: nothing is recorded */
     /* In which workers order tasks, see hki_ring_acquire; NULL: the thread that issues them does. */
     hki_ring *ring;
@@ -58,6 +58,8 @@ struct hki_runtime {
     uint64_t inline_calls, direct_calls;
     void *blocks; /* memory of slots and gates */
     char *block_rest, *block_end;
+    /* By place in the lock: a free slot of the thread whose place it is, which alone looks there; NULL: none. */
+    hki_task *kept_slots[HKI_BIAS_PLACES];
 
     _Alignas(HKI_CACHE_LINE) _Atomic(hki_task *) returned_tasks;
     _Atomic(hki_gate *) returned_gates;

@@ -23,8 +23,6 @@ void hki_slot_clean_unusual(hki_task *task);
 /* Drops what the task holds, its records and memory, and leaves the slot as a fresh one. */
 static inline void hki_slot_clean(hki_task *task)
 {
-    if (task->spec.piece_count > 1)
-        task->next_piece = -1;
     if (hki_task_is_unusual(task))
         hki_slot_clean_unusual(task);
 }
@@ -70,7 +68,10 @@ static inline hki_task *hki_slot_pop_locked(hki_runtime *runtime)
 /* A clean one that nobody else knows of. Expects the issue lock. */
 static inline void hki_slot_put_back_locked(hki_runtime *runtime, hki_task *task)
 {
-    if (HKI_USUALLY(runtime->free_slot_count < HKI_FREE_SLOTS))
+    const uint32_t by_bias = runtime->issue_lock.by_bias;
+    if (HKI_USUALLY(by_bias && !runtime->kept_slots[by_bias - 1]))
+        runtime->kept_slots[by_bias - 1] = task;
+    else if (HKI_USUALLY(runtime->free_slot_count < HKI_FREE_SLOTS))
         runtime->free_slots[runtime->free_slot_count++] = task;
     else
         hki_slot_give_back(&(hki_slot_returns){.count = 1, .slots = {task}});
@@ -79,25 +80,48 @@ static inline void hki_slot_put_back_locked(hki_runtime *runtime, hki_task *task
 /* Room for more than most tasks have, in gates and in memory of its own. False: no memory. Expects the issue lock. */
 bool hki_slot_widen_locked(hki_task *task, int access_count, size_t payload_bytes);
 
+static inline bool hki_slot_suits(const hki_task *task, int access_count, size_t payload_bytes)
+{
+    return access_count <= HKI_TASK_INLINE_ACCESSES && payload_bytes <= HKI_TASK_PAYLOAD_BYTES &&
+           task->reserve_count >= access_count;
+}
+
+static inline void hki_slot_begin(hki_task *task, int access_count)
+{
+    task->payload = task->inline_payload;
+    task->spec.accesses = task->inline_accesses;
+    task->spec.access_count = access_count;
+    task->epoch = HKI_UNCOUNTED;
+    task->is_wait = task->started = false;
+}
+
+static inline hki_task *hki_slot_get_locked(hki_runtime *runtime, int access_count,
+                                            size_t payload_bytes)
+{
+    hki_task *task = hki_slot_pop_locked(runtime);
+    if (!HKI_USUALLY(task))
+        return NULL;
+    hki_slot_begin(task, access_count);
+    if (HKI_USUALLY(hki_slot_suits(task, access_count, payload_bytes)) ||
+        hki_slot_widen_locked(task, access_count, payload_bytes))
+        return task;
+    hki_slot_put_back_locked(runtime, task);
+    return NULL;
+}
+
 /* NULL: no memory. Does not block. */
 static inline hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes)
 {
-    hki_biased_acquire(&runtime->issue_lock);
-    hki_task *task = hki_slot_pop_locked(runtime);
-    if (HKI_USUALLY(task)) {
-        task->payload = task->inline_payload;
-        task->spec.accesses = task->inline_accesses;
-        task->spec.access_count = access_count;
-        task->epoch = HKI_UNCOUNTED;
-        task->is_wait = task->started = false;
-        const bool is_usual = access_count <= HKI_TASK_INLINE_ACCESSES &&
-                              payload_bytes <= HKI_TASK_PAYLOAD_BYTES &&
-                              task->reserve_count >= access_count;
-        if (!HKI_USUALLY(is_usual) && !hki_slot_widen_locked(task, access_count, payload_bytes)) {
-            hki_slot_put_back_locked(runtime, task);
-            task = NULL;
-        }
+    /* The last one of this thread that ran at once: without the lock. */
+    const int place = hki_biased_place(&runtime->issue_lock);
+    hki_task *task = place >= 0 ? runtime->kept_slots[place] : NULL;
+    if (HKI_USUALLY(task && hki_slot_suits(task, access_count, payload_bytes))) {
+        runtime->kept_slots[place] = NULL;
+        hki_slot_begin(task, access_count);
+        return task;
     }
+    hki_biased_acquire(&runtime->issue_lock);
+    task = hki_slot_get_locked(runtime, access_count, payload_bytes);
     hki_biased_release(&runtime->issue_lock);
     return task;
 }
@@ -110,8 +134,7 @@ static inline void hki_task_run_whole(hki_task *task)
     hki_runtime *runtime = task->runtime;
     const hki_task_class *class = task->spec.class;
     const bool is_usual = /* no failure to look for: see hki_task_start */
-        HKI_USUALLY(atomic_load_explicit(&runtime->failed_vars, memory_order_relaxed) == 0 &&
-                    !hki_is_stopping(runtime));
+        HKI_USUALLY(atomic_load_explicit(&runtime->failed_vars, memory_order_relaxed) == 0);
     self->task_depth += HKI_LEAF_DEPTH;
     task->started =
         is_usual ? !class->prepare || class->prepare(task, task->payload) : hki_task_start(task);

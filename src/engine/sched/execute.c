@@ -121,6 +121,7 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
         hki_tracing_piece(&point, task, piece);
         if (atomic_fetch_sub_explicit(&task->pieces_left, 1, memory_order_acq_rel) != 1)
             return NULL;
+        task->next_piece = -1;
         hki_task_run_join(task);
     } else {
         run_pieces(task, &point);
