@@ -128,10 +128,9 @@ static inline hki_task *hki_slot_get(hki_runtime *runtime, int access_count, siz
 
 /* Starts, runs, settles and finishes a leaf that is in nobody's list. Inline, since it is all that a short call costs beside its
  * work. */
-static inline void hki_task_run_whole(hki_task *task)
+static inline void hki_task_run_whole(hki_runtime *runtime, hki_task *task)
 {
     hki_thread *self = &hki_this_thread;
-    hki_runtime *runtime = task->runtime;
     const hki_task_class *class = task->spec.class;
     const bool is_usual = /* no failure to look for: see hki_task_start */
         HKI_USUALLY(atomic_load_explicit(&runtime->failed_vars, memory_order_relaxed) == 0);

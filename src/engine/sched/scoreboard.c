@@ -79,7 +79,7 @@ static void take(hki_executor *executor, hki_task *task, uint64_t position)
 
 static void run(hki_executor *executor, hki_task *task)
 {
-    hki_task_run_whole(task);
+    hki_task_run_whole(executor->queue->runtime, task);
     hki_executor_put(executor, task);
 }
 
