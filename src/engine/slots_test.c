@@ -1,11 +1,12 @@
-/* What unfinished tasks take of the host's memory: hundreds, as a step of a network issues them, as much as they are long, and no large
- * page. */
+/* What tasks take of the host's memory: hundreds of unfinished ones, as a step of a network issues them, as much as they are long,
+ * and no large page; threads that have issued some, and ended, nothing. */
 #include "base/sanitizer.h"
 #include "engine/engine.h"
 #include "tests/check.h"
 #include "tests/resident_bytes.h"
 
 #include <hocket/runtime.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -34,6 +35,32 @@ static void issue(hki_var *var)
     hki_task_submit(task);
 }
 
+/* So many that the lock is the thread's own for a while. */
+static void *issue_shorts(void *var)
+{
+    static const hki_task_class class = {.leaf = true};
+    for (int i = 0; i < 3000; i++) {
+        hki_task *task = hki_task_begin(hki_runtime_default(), 0, 1, 0);
+        hki_task_spec *spec = hki_task_get_spec(task);
+        spec->accesses[0] = (hki_access){.var = var, .end = 64, .mode = HKI_WRITE};
+        spec->class = &class;
+        spec->device = hk_device_default().handle;
+        spec->operation = "short";
+        spec->expected_ns = 0;
+        hki_task_submit(task);
+    }
+    return NULL;
+}
+
+static void run_threads(hki_var *var, int count)
+{
+    for (int i = 0; i < count; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, issue_shorts, var);
+        pthread_join(thread, NULL);
+    }
+}
+
 int main(void)
 {
     if (HKI_SANITIZED) /* sanitizers have memory of their own for each page */
@@ -51,6 +78,10 @@ int main(void)
         fprintf(stderr, "%d tasks took %lld bytes\n", TASKS, (long long)taken);
     atomic_store(&gate, true);
     CHECK(hk_ok(hk_wait_all()));
+    run_threads(&var, 50);
+    const int64_t with_threads = resident_bytes();
+    run_threads(&var, 500);
+    CHECK(resident_bytes() - with_threads < 200 * 1024);
     hki_var_deinit(&var);
     hk_runtime_deinit();
     return check_result();

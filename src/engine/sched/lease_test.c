@@ -1,5 +1,5 @@
-/* A thread that issues short calls works at them itself, in a worker's place: what it may run, the order of calls, and that
- * the worker comes back. */
+/* A thread that issues short calls works at them itself, in a worker's place, or leaves chains to one worker: what it may run,
+ * the order of calls, and that the other worker rests and comes back. */
 #include "engine/engine.h"
 #include "engine/sched/ring.h"
 #include "tests/check.h"
@@ -129,6 +129,28 @@ static void test_works(void)
     end();
 }
 
+/* One chain: a worker rests, in the end. */
+static void test_leaves_chains(void)
+{
+    uint64_t expected = 0;
+    bool has_rested = false;
+    start();
+    const bool may_rest = runtime->scheduler->core_count > 1;
+    for (int i = 0; i < TRIES && may_rest && !has_rested; i++) {
+        is_issuing = true;
+        for (int j = 0; j < CALLS; j++) {
+            issue_step((step){0, 0, false});
+            expected = next(expected, expected);
+            has_rested = has_rested || hki_lease_rests(runtime);
+        }
+        is_issuing = false;
+    }
+    CHECK(has_rested == may_rest);
+    CHECK(hk_ok(hk_wait_all()));
+    CHECK(sums[0] == expected);
+    end();
+}
+
 /* With the caller's rounding results would be others. */
 static void test_environment(void)
 {
@@ -241,6 +263,7 @@ static void test_comes_back(void)
 int main(void)
 {
     test_works();
+    test_leaves_chains();
     test_environment();
     test_ends_by_itself();
     test_several();
