@@ -86,7 +86,8 @@ bool hki_throttle_is_far(hki_runtime *runtime, hki_room *room, hki_lease_use *us
     const int64_t recent_ns = atomic_load_explicit(&runtime->recent_ns, memory_order_relaxed);
     const int64_t ns = ahead < least ? 0 : recent_ns / HKI_RECENT_TASKS;
     const bool is_short = ns > 0 && ns <= HKI_SHORT_NS;
-    *room = (hki_room){runtime, least / 2, INT64_MAX};
+    /* So little that the thread usually need not sleep until then: workers would run out of tasks meanwhile. */
+    *room = (hki_room){runtime, least / 4 * 3, INT64_MAX};
     if (is_short && ns <= HKI_SOFT_NS * runtime->scheduler->core_count) {
         atomic_fetch_add_explicit(&runtime->throttle->worker_waits, 1, memory_order_relaxed);
         const int64_t alone_ns =
