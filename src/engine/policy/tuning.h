@@ -50,7 +50,7 @@ enum {
     HKI_MOST_DISTANCE =
         32, /* to the nearest task that one depends on, as far as it is told apart */
     HKI_GATHER_TICKS =
-        10000, /* lets tasks gather: "independent" and "y=x+1" handed over, 1.15 times without */
+        10000, /* lets tasks gather: "independent" and "y=x+1" handed over, 1.15 times with 4000 */
     HKI_SUCCESSORS = 64, /* run in place before others get their turn, guard */
 
     /* ---- sleeping and waking (sched/park.c) ---- */
