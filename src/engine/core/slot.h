@@ -95,24 +95,9 @@ static inline void hki_slot_begin(hki_task *task, int access_count)
     task->is_wait = task->started = false;
 }
 
-static inline hki_task *hki_slot_get_locked(hki_runtime *runtime, int access_count,
-                                            size_t payload_bytes)
-{
-    hki_task *task = hki_slot_pop_locked(runtime);
-    if (!HKI_USUALLY(task))
-        return NULL;
-    hki_slot_begin(task, access_count);
-    if (HKI_USUALLY(hki_slot_suits(task, access_count, payload_bytes)) ||
-        hki_slot_widen_locked(task, access_count, payload_bytes))
-        return task;
-    hki_slot_put_back_locked(runtime, task);
-    return NULL;
-}
-
 /* NULL: no memory. Does not block. */
 static inline hki_task *hki_slot_get(hki_runtime *runtime, int access_count, size_t payload_bytes)
 {
-    /* The last one of this thread that ran at once: without the lock. */
     const int place = hki_biased_place(&runtime->issue_lock);
     hki_task *task = place >= 0 ? runtime->kept_slots[place] : NULL;
     if (HKI_USUALLY(task && hki_slot_suits(task, access_count, payload_bytes))) {
@@ -121,7 +106,15 @@ static inline hki_task *hki_slot_get(hki_runtime *runtime, int access_count, siz
         return task;
     }
     hki_biased_acquire(&runtime->issue_lock);
-    task = hki_slot_get_locked(runtime, access_count, payload_bytes);
+    task = hki_slot_pop_locked(runtime);
+    if (HKI_USUALLY(task)) {
+        hki_slot_begin(task, access_count);
+        if (!HKI_USUALLY(hki_slot_suits(task, access_count, payload_bytes)) &&
+            !hki_slot_widen_locked(task, access_count, payload_bytes)) {
+            hki_slot_put_back_locked(runtime, task);
+            task = NULL;
+        }
+    }
     hki_biased_release(&runtime->issue_lock);
     return task;
 }

@@ -85,16 +85,17 @@ bool hki_throttle_is_far(hki_runtime *runtime, hki_room *room, hki_lease_use *us
     const uint64_t least = least_soft(runtime), ahead = unfinished(runtime);
     const int64_t recent_ns = atomic_load_explicit(&runtime->recent_ns, memory_order_relaxed);
     const int64_t ns = ahead < least ? 0 : recent_ns / HKI_RECENT_TASKS;
-    const bool is_short = ns > 0 && ns <= HKI_SHORT_NS;
+    const int cores = runtime->scheduler->core_count;
+    if (ns <= 0 || ns > HKI_SHORT_NS || ns > HKI_SOFT_NS * cores) {
+        hki_throttle_set_soft(runtime, ahead < least ? least : ahead + least);
+        return false;
+    }
+    const bool is_parallel =
+        runtime->ring &&
+        atomic_load_explicit(&runtime->ring->distance, memory_order_relaxed) > (uint64_t)cores;
+    *use = ns > (is_parallel ? HKI_INSTANT_NS : HKI_ALONE_NS) ? HKI_LEASE_WORK : HKI_LEASE_SPARE;
     /* So little that the thread usually need not sleep until then: workers would run out of tasks meanwhile. */
     *room = (hki_room){runtime, least / 4 * 3, INT64_MAX};
-    if (is_short && ns <= HKI_SOFT_NS * runtime->scheduler->core_count) {
-        atomic_fetch_add_explicit(&runtime->throttle->worker_waits, 1, memory_order_relaxed);
-        const int64_t alone_ns =
-            hki_ring_is_parallel(runtime->ring) ? HKI_INSTANT_NS : HKI_ALONE_NS;
-        *use = ns > alone_ns ? HKI_LEASE_WORK : HKI_LEASE_SPARE;
-        return true;
-    }
-    hki_throttle_set_soft(runtime, ahead < least ? least : ahead + least);
-    return false;
+    atomic_fetch_add_explicit(&runtime->throttle->worker_waits, 1, memory_order_relaxed);
+    return true;
 }

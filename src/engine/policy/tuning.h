@@ -30,7 +30,7 @@ enum {
     HKI_SOFT_NS = 1000,
     /* Short tasks that depend on those just before take longest with two workers, which wait for each other; tasks like these are
      * left to one. "chain" and "stencil_1d 8" handed over, of 100 ns: 1.4 times without. */
-    HKI_ALONE_NS = 400,
+    HKI_ALONE_NS = 500,
 
     /* ---- helping (wait/) ---- */
     /* Who waits for one array runs what is ready for so long, which may be for others: ten times what waking a worker takes.

@@ -52,12 +52,6 @@ bool hki_ring_is_for(hki_ring *ring, hki_queue *queue)
     return is_for;
 }
 
-bool hki_ring_is_parallel(const hki_ring *ring)
-{
-    return ring && atomic_load_explicit(&ring->distance, memory_order_relaxed) >
-                       (uint64_t)ring->runtime->scheduler->core_count;
-}
-
 /* ---- taking -------------------------------------------------------------------------------------------------------- */
 
 /* A thread that takes tasks off the ring, and what has come of it. */

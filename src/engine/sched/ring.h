@@ -55,8 +55,6 @@ int64_t hki_ring_backlog_ns(hki_ring *ring);
  * is not expected to take more than most_ns. Those of other queues go there. Returns how many it took off. */
 int hki_ring_take(hki_ring *ring, hki_queue *queue, hki_executor *executor, int64_t most_ns,
                   hki_claim *claim);
-/* Tasks of the ring are, of late, further from those that they depend on than there are cores. */
-bool hki_ring_is_parallel(const hki_ring *ring);
 
 /* Registers what is in the ring, until nothing is left. Expects the issue lock. */
 void hki_ring_drain_locked(hki_ring *ring);

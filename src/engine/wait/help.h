@@ -15,7 +15,7 @@ typedef struct hki_help {
     hki_task *wait;      /* NULL, or the task that stands for the wait, which is told */
     int64_t most_ns;     /* nothing expected to take longer is run; negative: nothing at all */
     int64_t patience_ns; /* gives up when nothing has become less for so long; INT64_MAX: never */
-    hki_lease_use lease;
+    hki_lease_use lease; /* what the thread makes of a worker's core (sched/lease.h) */
     hki_blocking *blocking; /* begins here if need be; NULL: nobody is told */
 } hki_help;
 
