@@ -21,17 +21,15 @@ static void wait_run(hki_task *task, void *payload, int64_t piece)
         usleep(100);
 }
 
-static const hki_task_class wait_class = {.run = wait_run};
-
-static void issue(hki_var *var)
+static void issue(hki_var *var, const hki_task_class *class, int64_t expected_ns)
 {
     hki_task *task = hki_task_begin(hki_runtime_default(), 0, 1, 0);
     hki_task_spec *spec = hki_task_get_spec(task);
     spec->accesses[0] = (hki_access){.var = var, .end = 64, .mode = HKI_WRITE};
-    spec->class = &wait_class;
+    spec->class = class;
     spec->device = hk_device_default().handle;
-    spec->operation = "wait";
-    spec->expected_ns = INT64_MAX;
+    spec->operation = "test";
+    spec->expected_ns = expected_ns;
     hki_task_submit(task);
 }
 
@@ -39,16 +37,8 @@ static void issue(hki_var *var)
 static void *issue_shorts(void *var)
 {
     static const hki_task_class class = {.leaf = true};
-    for (int i = 0; i < 3000; i++) {
-        hki_task *task = hki_task_begin(hki_runtime_default(), 0, 1, 0);
-        hki_task_spec *spec = hki_task_get_spec(task);
-        spec->accesses[0] = (hki_access){.var = var, .end = 64, .mode = HKI_WRITE};
-        spec->class = &class;
-        spec->device = hk_device_default().handle;
-        spec->operation = "short";
-        spec->expected_ns = 0;
-        hki_task_submit(task);
-    }
+    for (int i = 0; i < 3000; i++)
+        issue(var, &class, 0);
     return NULL;
 }
 
@@ -65,13 +55,14 @@ int main(void)
 {
     if (HKI_SANITIZED) /* sanitizers have memory of their own for each page */
         return 77;
+    static const hki_task_class wait_class = {.run = wait_run};
     static hki_var var;
     CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.engine = HK_ENGINE_ASYNC, .cpu_cores = 2})));
     hki_var_init(&var, hki_runtime_default());
-    issue(&var);
+    issue(&var, &wait_class, INT64_MAX);
     const int64_t before = resident_bytes();
     for (int i = 0; i < TASKS; i++)
-        issue(&var);
+        issue(&var, &wait_class, INT64_MAX);
     const int64_t taken = resident_bytes() - before;
     CHECK(taken > 0 && taken <= TASKS * TASK_BYTES);
     if (taken > TASKS * TASK_BYTES)
