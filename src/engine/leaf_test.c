@@ -226,6 +226,27 @@ static void *add(void *argument)
 }
 
 /* A plain sum that all threads add to is exact: one task at a time, each behind the one before. */
+static void issue_late(hki_runtime *ending)
+{
+    CHECK(ending == runtime);
+    issue(&leaf_class, (work){0, -1, false}, 10);
+}
+
+/* What comes when no task begins any more is dropped, not run. */
+static void test_stopping(void)
+{
+    start(HK_ENGINE_ASYNC, 4000);
+    hki_runtime_stopping = issue_late;
+    hki_runtime_retain(runtime); /* for the variable that has failed */
+    hk_runtime_deinit();
+    hki_runtime_stopping = NULL;
+    CHECK_EQ_I64(atomic_load(&runs), 0);
+    CHECK_EQ_I64(atomic_load(&finishes), 1);
+    for (int i = 0; i < VARS; i++)
+        hki_var_deinit(&vars[i]);
+    hki_runtime_release(runtime);
+}
+
 static void test_threads(void)
 {
     start(HK_ENGINE_ASYNC, 4000);
@@ -298,6 +319,7 @@ int main(void)
     test_failures(HK_ENGINE_SERIAL, 0);
     test_failures(HK_ENGINE_ASYNC, 4000);
     test_failures(HK_ENGINE_ASYNC, -1);
+    test_stopping();
     test_threads();
     test_environment();
     test_sizes();

@@ -80,12 +80,14 @@ static inline void hki_slot_put_back_locked(hki_runtime *runtime, hki_task *task
 /* Room for more than most tasks have, in gates and in memory of its own. False: no memory. Expects the issue lock. */
 bool hki_slot_widen_locked(hki_task *task, int access_count, size_t payload_bytes);
 
+/* It has room and gates for so much. */
 static inline bool hki_slot_suits(const hki_task *task, int access_count, size_t payload_bytes)
 {
     return access_count <= HKI_TASK_INLINE_ACCESSES && payload_bytes <= HKI_TASK_PAYLOAD_BYTES &&
            task->reserve_count >= access_count;
 }
 
+/* What a task may find changed by the one before. */
 static inline void hki_slot_begin(hki_task *task, int access_count)
 {
     task->payload = task->inline_payload;

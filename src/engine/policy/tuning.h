@@ -29,7 +29,7 @@ enum {
     /* What such a task takes at most, for each core. "METG": no size is slower than its neighbours. */
     HKI_SOFT_NS = 1000,
     /* Short tasks that depend on those just before take longest with two workers, which wait for each other; tasks like these are
-     * left to one. "chain" and "stencil_1d 8" handed over, of 100 ns: 1.4 times without. */
+     * left to one. "chain" and "stencil 8" handed over, of 100 ns: 1.4 times without. */
     HKI_ALONE_NS = 500,
 
     /* ---- helping (wait/) ---- */

@@ -71,8 +71,8 @@ static bool work_as_worker(hki_runtime *runtime, bool (*is_enough)(const void *)
     return enough;
 }
 
-bool hki_lease_begin(hki_runtime *runtime, hki_lease_use use, bool (*is_enough)(const void *),
-                     const void *what)
+bool hki_lease_before_wait(hki_runtime *runtime, hki_lease_use use, bool (*is_enough)(const void *),
+                           const void *what)
 {
     hki_lease *lease = lease_of(runtime);
     const bool is_usable = use != HKI_LEASE_LEAVE && is_possible(runtime) && !hki_in_task();

@@ -32,8 +32,8 @@ typedef struct hki_lease {
 /* For a thread that is about to wait until is_enough(what), and holds no lock. True: it has worked until then; else it has to
  * wait, for it was not to work, or what comes next is for workers. It takes no core of the device's: the worker's is left
  * to it. */
-bool hki_lease_begin(hki_runtime *runtime, hki_lease_use use, bool (*is_enough)(const void *what),
-                     const void *what);
+bool hki_lease_before_wait(hki_runtime *runtime, hki_lease_use use,
+                           bool (*is_enough)(const void *what), const void *what);
 /* The worker that rests, if one does, had better come back. */
 void hki_lease_recall(hki_runtime *runtime);
 bool hki_lease_is_on(const hki_runtime *runtime);

@@ -19,7 +19,7 @@ hki_scored hki_scoreboard_try(hki_executor *executor, hki_task *task, uint64_t p
 bool hki_batch_is_full(const hki_executor *executor);
 /* Runs the batch. Expects that nobody holds the ring's lock for this thread. */
 void hki_batch_run(hki_executor *executor);
-/* After so few that it took longer to look for them than to run them: lets some more come, for a microsecond or two. */
+/* After so few that it took longer to look for them than to run them: lets some more come, for a few microseconds. */
 void hki_batch_gather(int taken);
 
 #endif

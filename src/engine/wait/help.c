@@ -153,7 +153,7 @@ bool hki_help_until(const hki_help *self)
     hki_queue *kept = NULL; /* whose core this thread has */
     if (self->blocking && self->patience_ns > 0 && hki_blocking_is_told() && !is_over(self))
         hki_blocking_begin(self->blocking);
-    if (hki_lease_begin(runtime, self->lease, is_over, self))
+    if (hki_lease_before_wait(runtime, self->lease, is_over, self))
         return true;
     /* The clock of accelerators, and the link to other processes, stay awake meanwhile. */
     atomic_fetch_add(&runtime->scheduler->waiters, 1);
