@@ -2,6 +2,8 @@
 
 #include "json_text.h"
 
+#include <hocket/runtime.h>
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,10 +136,23 @@ void train_report_epoch(train_report *self, const epoch_row *row)
     fflush(text);
 }
 
+/* A few cost nothing. */
+static void tell_subnormals(void)
+{
+    const hk_runtime_stats stats = hk_runtime_get_stats();
+    if (stats.subnormal_calls * 1000 > stats.issued_calls)
+        fprintf(stderr,
+                "hocket: %" PRIu64 " of %" PRIu64
+                " calls met subnormal numbers, which may take a hundred times as long; "
+                "HOCKET_FLUSH_SUBNORMALS=1 takes them for 0\n",
+                stats.subnormal_calls, stats.issued_calls);
+}
+
 void train_report_end(train_report *self, const epoch_row *last, int64_t epochs, double seconds)
 {
     FILE *text = text_stream(self);
     train_report_clear(self);
+    tell_subnormals();
     fprintf(text, "test acc: %.2f, ", last->test_accuracy);
     if (epochs > 0)
         fprintf(text, "%.1f sec/epoch", seconds / (double)epochs);

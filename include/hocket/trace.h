@@ -65,7 +65,8 @@ typedef struct hk_trace_summary {
     int64_t wait_ns;          /* that issuing threads spent waiting */
     int64_t late_ns; /* simulated devices: the most by which the host was behind the model */
     uint64_t call_count, failed_count, lost_records;
-    int queue_count; /* queues that ran something */
+    int queue_count;          /* queues that ran something */
+    uint64_t subnormal_count; /* calls that met subnormal numbers: see hk_runtime_stats */
 } hk_trace_summary;
 HK_API void hk_trace_read_summary(const hk_trace *trace, hk_trace_summary *summary);
 static inline hk_trace_summary hk_trace_get_summary(const hk_trace *trace)

@@ -22,21 +22,23 @@ def _sim_group(group):
 
 
 def runtime(*, cpu_devices=0, cpu_cores=0, engine=None, run_ahead_calls=0, run_ahead_bytes=0, inline_ns=0, memory_bytes=0, sim=(),
-            cuda=None, cuda_memory_bytes=0, cuda_tf32=False, cuda_nccl=False):
+            cuda=None, cuda_memory_bytes=0, cuda_tf32=False, cuda_nccl=False, flush_subnormals=False):
     """Starts the runtime, before the first call that needs it. Zeros mean the defaults; each has an environment variable.
 
     cpu_devices: cpu:0, cpu:1, … split the cores (HOCKET_CPUS). cpu_cores: to use in all (HOCKET_CORES). engine: 'async' or 'serial'
     (HOCKET_ENGINE). sim: simulated devices, how many, or a dict with flops, link_bandwidth and so on, or a list of dicts
-    (HOCKET_SIM). cuda: which GPUs (HOCKET_CUDA). include/hocket/runtime.h says more.
+    (HOCKET_SIM). cuda: which GPUs (HOCKET_CUDA). flush_subnormals: tasks take numbers below the smallest normal one for 0
+    (HOCKET_FLUSH_SUBNORMALS). include/hocket/runtime.h says more.
     """
     groups = [sim] if isinstance(sim, (int, dict)) else list(sim)
     groups = [_sim_group(group) for group in groups if group]
     _core._runtime_init(cpu_devices, cpu_cores, engine, run_ahead_calls, run_ahead_bytes, inline_ns, memory_bytes, groups, cuda,
-                        cuda_memory_bytes, cuda_tf32, cuda_nccl)
+                        cuda_memory_bytes, cuda_tf32, cuda_nccl, flush_subnormals)
 
 
 def stats():
-    """Counters since the runtime began, as a dict: calls issued, waits for room, bytes; memory of each device."""
+    """Counters since the runtime began, as a dict: calls issued, waits for room, bytes, calls that met subnormal numbers; memory of
+    each device."""
     return _core._stats()
 
 

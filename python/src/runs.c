@@ -46,7 +46,8 @@ static int groups_from(PyObject *list, hk_sim_options groups[MAX_GROUPS])
     return (int)count;
 }
 
-/* _runtime_init(cpu_devices, cpu_cores, engine, calls, bytes, inline_ns, memory, [group], cuda, cuda_memory, tf32, nccl) */
+/* _runtime_init(cpu_devices, cpu_cores, engine, calls, bytes, inline_ns, memory, [group], cuda, cuda_memory, tf32, nccl,
+ * flush) */
 static PyObject *runtime_init(PyObject *self, PyObject *arguments)
 {
     (void)self;
@@ -56,10 +57,10 @@ static PyObject *runtime_init(PyObject *self, PyObject *arguments)
     unsigned long long calls, bytes, memory, cuda_memory;
     long long inline_ns;
     PyObject *sim;
-    int tf32, nccl;
-    if (!PyArg_ParseTuple(arguments, "iizKKLKO!zKpp:runtime", &o.cpu_devices, &o.cpu_cores, &engine,
-                          &calls, &bytes, &inline_ns, &memory, &PyList_Type, &sim, &o.cuda,
-                          &cuda_memory, &tf32, &nccl) ||
+    int tf32, nccl, flush;
+    if (!PyArg_ParseTuple(arguments, "iizKKLKO!zKppp:runtime", &o.cpu_devices, &o.cpu_cores,
+                          &engine, &calls, &bytes, &inline_ns, &memory, &PyList_Type, &sim, &o.cuda,
+                          &cuda_memory, &tf32, &nccl, &flush) ||
         !engine_from(engine, &o.engine) || (o.sim_count = groups_from(sim, groups)) < 0)
         return NULL;
     o.run_ahead_calls = calls;
@@ -70,6 +71,7 @@ static PyObject *runtime_init(PyObject *self, PyObject *arguments)
     o.cuda_memory_bytes = cuda_memory;
     o.cuda_tf32 = tf32;
     o.cuda_nccl = nccl;
+    o.flush_subnormals = flush;
     if (!py_check(hk_runtime_init(&o)))
         return NULL;
     Py_RETURN_NONE;
@@ -95,11 +97,11 @@ static PyObject *stats(PyObject *self, PyObject *unused)
             Py_CLEAR(devices);
         Py_XDECREF(memory);
     }
-    return Py_BuildValue("{sKsKsKsKsN}", "issued_calls", (unsigned long long)facts.issued_calls,
+    return Py_BuildValue("{sKsKsKsKsKsN}", "issued_calls", (unsigned long long)facts.issued_calls,
                          "window_waits", (unsigned long long)facts.window_waits,
                          "peak_run_ahead_bytes", (unsigned long long)facts.peak_run_ahead_bytes,
-                         "handle_bytes", (unsigned long long)facts.handle_bytes, "devices",
-                         devices);
+                         "handle_bytes", (unsigned long long)facts.handle_bytes, "subnormal_calls",
+                         (unsigned long long)facts.subnormal_calls, "devices", devices);
 }
 
 /* ---- timelines ------------------------------------------------------------------------------------------------- */
@@ -167,12 +169,13 @@ static PyObject *trace_summary(PyObject *self, PyObject *unused)
 {
     (void)unused;
     hk_trace_summary s = hk_trace_get_summary(trace_handle(self));
-    return Py_BuildValue("{sLsLsLsLsLsKsKsK}", "duration_ns", (long long)s.duration_ns,
+    return Py_BuildValue("{sLsLsLsLsLsKsKsKsK}", "duration_ns", (long long)s.duration_ns,
                          "wall_duration_ns", (long long)s.wall_duration_ns, "critical_path_ns",
                          (long long)s.critical_path_ns, "wait_ns", (long long)s.wait_ns, "late_ns",
                          (long long)s.late_ns, "call_count", (unsigned long long)s.call_count,
                          "failed_count", (unsigned long long)s.failed_count, "lost_records",
-                         (unsigned long long)s.lost_records);
+                         (unsigned long long)s.lost_records, "subnormal_count",
+                         (unsigned long long)s.subnormal_count);
 }
 
 static PyObject *trace_overlap(PyObject *self, PyObject *arguments)

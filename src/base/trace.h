@@ -28,9 +28,10 @@ typedef enum hki_trace_kind {
 } hki_trace_kind;
 
 typedef enum hki_trace_flag {
-    HKI_TRACE_LAST = 1,   /* RUN: with this piece the task was finished */
-    HKI_TRACE_FAILED = 2, /* RUN, together with LAST: it failed */
-    HKI_TRACE_SKIPPED = 4 /* with FAILED: its kernel never started, for its inputs had failed */
+    HKI_TRACE_LAST = 1,     /* RUN: with this piece the task was finished */
+    HKI_TRACE_FAILED = 2,   /* RUN, together with LAST: it failed */
+    HKI_TRACE_SKIPPED = 4,  /* with FAILED: its kernel never started, for its inputs had failed */
+    HKI_TRACE_SUBNORMAL = 8 /* RUN, of any piece: the task has met subnormal numbers */
 } hki_trace_flag;
 
 typedef struct hki_trace_head {

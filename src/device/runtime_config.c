@@ -2,6 +2,7 @@
 #include "device/runtime_config.h"
 
 #include "base/config.h"
+#include "base/floats.h"
 #include "device/cpu/cpu_topology.h"
 
 #include <stdlib.h>
@@ -61,6 +62,7 @@ const hk_status *hki_configure(const hk_runtime_options *options, hki_runtime_co
         hki_config_integer("HOCKET_CUDA_MEMORY", 1, most, &config->cuda_memory_bytes),
         hki_config_integer("HOCKET_TF32", 0, 1, &config->cuda_tf32),
         hki_config_integer("HOCKET_NCCL", 0, 1, &config->cuda_nccl),
+        hki_config_integer("HOCKET_FLUSH_SUBNORMALS", 0, 1, &config->flush_subnormals),
         hki_cuda_choose(options->cuda, &config->cuda),
         options->cpu_devices < 0 || options->cpu_devices > HKI_MAX_DEVICES
             ? option_error("cpu_devices", options->cpu_devices, "1 to 64, or 0 for the default")
@@ -115,5 +117,9 @@ const hk_status *hki_configure(const hk_runtime_options *options, hki_runtime_co
         config->cuda_tf32 = 1;
     if (options->cuda_nccl)
         config->cuda_nccl = 1;
+    if (options->flush_subnormals)
+        config->flush_subnormals = 1;
+    if (config->flush_subnormals && !HKI_FLOATS_CAN_FLUSH)
+        return option_error("flush_subnormals", 1, "0: this processor's way to flush is not known");
     return configure_sims(options, config);
 }

@@ -11,7 +11,7 @@ typedef struct hki_runtime_config {
     hk_sim_options sims[HKI_SIM_MAX_GROUPS]; /* sim_count groups, complete */
     int sim_count;
     hki_cuda_choice cuda;
-    int64_t cuda_memory_bytes, cuda_tf32, cuda_nccl;
+    int64_t cuda_memory_bytes, cuda_tf32, cuda_nccl, flush_subnormals;
 } hki_runtime_config;
 
 /* Options first, then the environment for those that are zero, then defaults. Returns NULL or the first error

@@ -16,7 +16,7 @@ static bool are_settled_locked(hki_runtime *runtime, hki_var *const *vars, int c
 bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count, hki_var *write)
 {
     if (runtime->serial || hki_tracing(runtime) || runtime->placement->inline_ns < HKI_DIRECT_NS ||
-        !hki_environment_is_default())
+        !hki_floats_are_usual())
         return false;
     hki_ring_acquire(runtime);
     if ((write && (!hki_access_is_free_locked(&(hki_access){write, 0, UINT64_MAX, HKI_WRITE}) ||
@@ -29,6 +29,7 @@ bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count, hk
     if (write && runtime->counts_writes)
         write->version = runtime->sequence;
     runtime->direct_calls++;
+    hki_this_thread.floats = hki_floats_enter();
     return true;
 }
 
@@ -40,6 +41,7 @@ bool hki_direct_look(hki_var *var)
     hki_ring_acquire(runtime);
     if (are_settled_locked(runtime, &var, 1)) {
         hki_place_note_wait(var);
+        hki_this_thread.floats = 0;
         return true;
     }
     hki_biased_release(&runtime->issue_lock);
@@ -48,5 +50,6 @@ bool hki_direct_look(hki_var *var)
 
 void hki_direct_end(hki_runtime *runtime)
 {
+    hki_floats_leave(hki_this_thread.floats);
     hki_biased_release(&runtime->issue_lock);
 }

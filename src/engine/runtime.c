@@ -93,8 +93,10 @@ static hki_runtime *runtime_create(const hk_runtime_options *options)
     if (!runtime->config_error)
         runtime->config_error = hki_choices_create(getenv("HOCKET_TUNE"), &runtime->choices);
     if (runtime->config_error)
-        config.engine = 0;
+        config.engine = config.flush_subnormals = 0;
     runtime->serial = config.engine == 1;
+    atomic_store(&hki_floats_wanted,
+                 config.flush_subnormals ? HKI_FLOATS_FLUSHED : HKI_FLOATS_DEFAULT);
     runtime->cancelled = hki_status_create(
         HK_CANCELLED, NULL, "the runtime ended before this call ran, or before it was made");
     hki_placement_init(runtime->placement, config.inline_ns);
@@ -286,6 +288,7 @@ void hk_runtime_read_stats(hk_runtime_stats *stats)
         hki_biased_release(&runtime->issue_lock);
         own.window_waits = atomic_load(&runtime->throttle->window_waits);
         own.peak_run_ahead_bytes = (uint64_t)atomic_load(&runtime->peak_held_bytes);
+        own.subnormal_calls = atomic_load(&runtime->subnormal_tasks);
         own.handle_bytes = (uint64_t)hki_block_bytes();
     }
     hki_fill_struct(stats, &own, sizeof own);

@@ -108,7 +108,9 @@ static bool register_locked(hki_task *task)
 static inline void run_at_once_locked(hki_task *task)
 {
     hki_runtime *runtime = task->runtime;
+    const uint32_t floats = hki_floats_enter();
     hki_task_run_whole(runtime, task);
+    hki_floats_leave(floats);
     hki_slot_clean(task);
     hki_slot_put_back_locked(runtime, task);
     hki_task_queue(task)->at_once++;

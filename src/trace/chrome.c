@@ -166,6 +166,8 @@ static void write_call(const chrome *self, const hki_call_event *call)
         hki_write(writer, ",\"failed\":true");
     if (call->is_skipped)
         hki_write(writer, ",\"skipped\":true");
+    if (call->met_subnormals)
+        hki_write(writer, ",\"subnormals\":true");
     hki_write(writer, ",\"after\":[");
     for (int i = 0; i < call->dependency_count; i++) {
         int earlier = self->timeline->dependencies[call->first_dependency + i];

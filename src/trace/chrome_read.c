@@ -198,7 +198,8 @@ static bool read_call(reader *self, const json_t *event, const json_t *args)
         !hki_json_get_flag(&self->in, args, "collective", &call.is_collective) ||
         !hki_json_get_flag(&self->in, args, "backward", &call.is_backward) ||
         !hki_json_get_flag(&self->in, args, "failed", &call.is_failed) ||
-        !hki_json_get_flag(&self->in, args, "skipped", &call.is_skipped))
+        !hki_json_get_flag(&self->in, args, "skipped", &call.is_skipped) ||
+        !hki_json_get_flag(&self->in, args, "subnormals", &call.met_subnormals))
         return false;
     call.wall_start_ns = call.start_ns;
     call.wall_end_ns = call.end_ns;

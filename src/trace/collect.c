@@ -240,6 +240,7 @@ static bool add_run(collector *self, int thread, const hki_trace_run_record *run
     call->wall_end_ns = is_first || end > call->wall_end_ns ? end : call->wall_end_ns;
     call->is_skipped |= (run->head.flags & HKI_TRACE_SKIPPED) != 0;
     call->is_failed |= (run->head.flags & (HKI_TRACE_SKIPPED | HKI_TRACE_FAILED)) != 0;
+    call->met_subnormals |= (run->head.flags & HKI_TRACE_SUBNORMAL) != 0;
     self->known[index] |= HAS_RUN | (run->head.flags & HKI_TRACE_LAST ? HAS_ENDED : 0);
     const int piece = self->issues[index]->piece_count > 1 ? (int)run->piece : -1;
     return self->has_clock[call->queue] ||

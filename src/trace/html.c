@@ -12,7 +12,13 @@
 #include <stdlib.h>
 
 /* As in model.js. */
-enum { FLAG_COLLECTIVE = 1, FLAG_BACKWARD = 2, FLAG_FAILED = 4, FLAG_SKIPPED = 8 };
+enum {
+    FLAG_COLLECTIVE = 1,
+    FLAG_BACKWARD = 2,
+    FLAG_FAILED = 4,
+    FLAG_SKIPPED = 8,
+    FLAG_SUBNORMAL = 16
+};
 
 /* ---- texts, numbered as they are first used: equal timelines give equal pages ---------------- */
 
@@ -129,7 +135,8 @@ static void write_calls(const hki_timeline *timeline, text_numbers *numbers,
         const hki_call_event *call = &timeline->calls[i];
         int flags = (call->is_collective ? FLAG_COLLECTIVE : 0) |
                     (call->is_backward ? FLAG_BACKWARD : 0) | (call->is_failed ? FLAG_FAILED : 0) |
-                    (call->is_skipped ? FLAG_SKIPPED : 0);
+                    (call->is_skipped ? FLAG_SKIPPED : 0) |
+                    (call->met_subnormals ? FLAG_SUBNORMAL : 0);
         int operation = number_text(numbers, call->operation);
         int shapes = number_text(numbers, call->shapes), file = number_text(numbers, call->file);
         int colour = number_colour(colours, hki_call_colour(timeline, call));

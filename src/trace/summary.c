@@ -60,6 +60,7 @@ hk_trace_summary hki_timeline_summarize(const hki_timeline *timeline)
         last = hki_max(last, call->end_ns);
         wall_last = hki_max(wall_last, call->wall_end_ns);
         summary.failed_count += call->is_failed;
+        summary.subnormal_count += call->met_subnormals;
         summary.late_ns = hki_max(summary.late_ns, lateness_of(timeline, call));
     }
     if (timeline->call_count) {
@@ -181,6 +182,23 @@ static void write_head(const page *self)
         hki_write(self->writer, "; %llu FAILED, %d of them skipped for their inputs",
                   (unsigned long long)summary->failed_count, skipped);
     hki_write(self->writer, "\n");
+}
+
+/* Once: which call it was first. */
+static void write_subnormals(const page *self)
+{
+    const hki_call_event *first = self->timeline->calls;
+    if (!self->summary.subnormal_count)
+        return;
+    while (!first->met_subnormals)
+        first++;
+    hki_write(self->writer,
+              "%llu call%s met subnormal numbers, which may take a hundred times as long, first %s",
+              (unsigned long long)self->summary.subnormal_count,
+              plural((int64_t)self->summary.subnormal_count), first->operation);
+    if (*first->file)
+        hki_write(self->writer, " at %s:%d", first->file, first->line);
+    hki_write(self->writer, "; HOCKET_FLUSH_SUBNORMALS=1 takes them for 0.\n");
 }
 
 /* Simulated devices keep their model's time only while the host keeps up. */
@@ -399,6 +417,7 @@ void hki_timeline_write_text(const hki_timeline *timeline, hki_writer *writer)
     for (int i = 0; i < timeline->call_count; i++)
         self.is_simulated |= timeline->queues[timeline->calls[i].queue].is_simulated;
     write_head(&self);
+    write_subnormals(&self);
     if (timeline->call_count) {
         write_lateness(&self);
         write_queues(&self);

@@ -124,6 +124,8 @@ static void write_slice_title(const hki_svg *self, const hki_slice *slice)
         hki_write(writer, ", piece %d", slice->piece + 1);
     if (call->is_failed)
         hki_write(writer, call->is_skipped ? ": skipped, for an input had failed" : ": failed");
+    if (call->met_subnormals)
+        hki_write(writer, ": met subnormal numbers");
     hki_write(writer, "\n");
     hki_write_xml(writer, call->shapes);
     hki_write(writer, "\n%s, call %" PRIu64, hki_svg_time(slice->end_ns - slice->start_ns).text,

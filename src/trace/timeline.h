@@ -32,6 +32,7 @@ typedef struct hki_call_event {
     int line;
     int queue; /* index in queues */
     bool is_collective, is_backward, is_failed, is_skipped;
+    bool met_subnormals; /* a kernel had a subnormal number as an operand */
     int64_t issue_ns, ready_ns, start_ns,
         end_ns;                         /* of simulated devices, the model's start and end */
     int64_t wall_start_ns, wall_end_ns; /* equal to start and end but for simulated devices */

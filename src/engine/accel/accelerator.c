@@ -5,7 +5,6 @@
 
 #include "engine/core/stage.h"
 
-#include <fenv.h>
 #include <stdlib.h>
 
 enum { TOLERANCE_NS = 100000 /* waking up is not being late: see hk_queue_stats */ };
@@ -212,7 +211,7 @@ static bool wait_for_task(hki_queue *queue)
 void hki_accelerator_pin(const hki_runtime *runtime)
 {
     const hki_launch_cores *cores = &runtime->scheduler->launch_cores;
-    fesetenv(FE_DFL_ENV);
+    hki_floats_begin();
     if (cores->count > 0)
         hki_cpu_pin(cores->processors, cores->count);
 }

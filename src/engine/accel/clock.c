@@ -6,7 +6,6 @@
 
 #include "engine/core/stage.h"
 
-#include <fenv.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 
@@ -206,7 +205,7 @@ static void *clock_main(void *argument)
     hki_executor executor = {0};
     uint32_t last_added = 0;
     int64_t awake_ns = 0;
-    fesetenv(FE_DFL_ENV);
+    hki_floats_begin();
     prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
     for (;;) {
         atomic_store(&clock->sleeps_until_ns, INT64_MIN);

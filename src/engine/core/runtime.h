@@ -74,6 +74,8 @@ struct hki_runtime {
     const hk_status *first_failure; /* earliest issued, counted */
     uint64_t failure_count;
 
+    _Atomic(uint64_t) subnormal_tasks; /* that met subnormal numbers */
+
     hki_lock holds_lock; /* before the issue lock */
     struct hki_range_hold *holds;
 

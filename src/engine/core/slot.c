@@ -145,5 +145,6 @@ void hki_slot_clean_unusual(hki_task *task)
     free(task->overflow);
     task->overflow = NULL;
     atomic_store_explicit(&task->signalled, 0, memory_order_relaxed);
+    atomic_store_explicit(&task->met_subnormals, false, memory_order_relaxed);
     atomic_store_explicit(&task->unusual, false, memory_order_relaxed);
 }

@@ -8,6 +8,7 @@
 typedef struct hki_thread {
     int task_depth; /* > 0 while it runs a task, see task.c */
     uint64_t last_sequence, submitted_count;
+    uint32_t floats; /* of a call that runs here without a task: to be left with */
 } hki_thread;
 
 extern _Thread_local hki_thread hki_this_thread;
@@ -136,6 +137,7 @@ static inline void hki_task_run_whole(hki_runtime *runtime, hki_task *task)
         class->run(task, task->payload, 0);
     if (task->started && class->join)
         hki_task_run_join(task);
+    hki_task_note_subnormals(task);
     if (!HKI_USUALLY(is_usual) || hki_task_is_unusual(task))
         hki_task_settle(task);
     if (class->finish)

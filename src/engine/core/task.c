@@ -156,6 +156,16 @@ void hki_task_run_piece(hki_task *task, int64_t piece)
     hki_this_thread.task_depth++;
     task->spec.class->run(task, task->payload, piece);
     hki_this_thread.task_depth--;
+    hki_task_note_subnormals(task);
+}
+
+void hki_task_meet_subnormals(hki_task *task)
+{
+    hki_floats_forget();
+    if (atomic_exchange_explicit(&task->met_subnormals, true, memory_order_relaxed))
+        return;
+    atomic_store_explicit(&task->unusual, true, memory_order_relaxed);
+    atomic_fetch_add_explicit(&task->runtime->subnormal_tasks, 1, memory_order_relaxed);
 }
 
 void hki_task_run_join(hki_task *task)
@@ -165,6 +175,7 @@ void hki_task_run_join(hki_task *task)
     hki_this_thread.task_depth++;
     task->spec.class->join(task, task->payload);
     hki_this_thread.task_depth--;
+    hki_task_note_subnormals(task);
 }
 
 void hki_task_settle_part(const hki_access *access, const hk_status *failure, bool is_intact)

@@ -2,6 +2,7 @@
 #ifndef HOCKET_ENGINE_CORE_TASK_H
 #define HOCKET_ENGINE_CORE_TASK_H
 
+#include "base/floats.h"
 #include "engine/core/gate.h"
 
 #include <stddef.h>
@@ -41,7 +42,7 @@ struct hki_task {
     _Atomic(uint64_t) sequence;
 
     _Alignas(HKI_CACHE_LINE) void *payload;
-    _Atomic(bool) unusual;   /* it has failed, waits, or has memory of its own */
+    _Atomic(bool) unusual;   /* it has failed, waits, met subnormals, or has memory of its own */
     uint8_t epoch;           /* of its queue's counters, or HKI_UNCOUNTED */
     bool is_wait;            /* runs in a waiting thread, which `signalled` tells */
     bool started;            /* the kernel began: a failure leaves torn bytes */
@@ -63,6 +64,7 @@ struct hki_task {
      * whose tasks are not launched then, pending_ends those whose tasks have not ended; `counted` has a bit for each of
      * `waits` that pending no longer counts. It is launched behind the marks, of other queues. */
     bool is_ahead, is_launched;
+    _Atomic(bool) met_subnormals;
     bool
         is_spared; /* its inputs turned out failed, and its device has left what it overwrites as it was */
     _Atomic(uint32_t) pending_ends, counted;
@@ -121,6 +123,13 @@ static inline void hki_task_prefetch(const hki_task *task)
 bool hki_task_start(hki_task *task);
 void hki_task_run_piece(hki_task *task, int64_t piece);
 void hki_task_run_join(hki_task *task);
+void hki_task_meet_subnormals(hki_task *task);
+/* After a part of it has run in this thread: counts the task once, if a kernel had a subnormal operand. */
+static inline void hki_task_note_subnormals(hki_task *task)
+{
+    if (!HKI_USUALLY(!hki_floats_met_subnormal()))
+        hki_task_meet_subnormals(task);
+}
 /* Notes what failed and what is whole again: before its gates open. */
 void hki_task_settle(hki_task *task);
 /* Drops what the payload holds. */

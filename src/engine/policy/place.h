@@ -47,7 +47,7 @@ hki_place hki_place_slow(const hki_task *task, bool is_usual_environment);
 /* Once for each task, in the thread that submits it, without a lock. */
 static inline hki_place hki_place_task(const hki_task *task)
 {
-    const bool usual = hki_environment_is_default(); /* asked early: the answer takes a while */
+    const bool usual = hki_floats_are_usual(); /* asked early: the answer takes a while */
     if (HKI_USUALLY(task->runtime->ring != NULL) && hki_is_brief(task) && HKI_USUALLY(usual) &&
         HKI_USUALLY(task->spec.expected_ns <= task->runtime->placement->inline_short_ns))
         return HKI_PLACE_AT_ONCE;

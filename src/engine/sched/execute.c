@@ -135,15 +135,18 @@ void hki_execute_foreign(hki_claim claim)
     hki_runtime *runtime = claim.task->runtime;
     hki_executor executor = {0};
     fenv_t saved;
-    bool keep = hki_environment_is_default();
+    const bool keep = hki_floats_are_usual();
+    const uint32_t floats = keep ? hki_floats_enter() : 0;
     if (!keep) {
         fegetenv(&saved);
-        fesetenv(FE_DFL_ENV);
+        hki_floats_begin();
     }
     hki_execute(&executor, claim);
     hki_slot_give_back(&executor.returns);
     hki_progress(runtime);
-    if (!keep)
+    if (keep)
+        hki_floats_leave(floats);
+    else
         fesetenv(&saved);
 }
 

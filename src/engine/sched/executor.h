@@ -54,15 +54,4 @@ void hki_outside_await(hki_task *task);
 /* Once the runtime is ending: a thread that still issues a task, or makes one ready, finishes it, cancelled, in place. */
 void hki_cancel_all(hki_runtime *runtime);
 
-/* Every task sees the same floating-point environment, whatever the caller's thread has set. True: it is that. */
-static inline bool hki_environment_is_default(void)
-{
-#if defined(__x86_64__)
-    enum { CONTROL_BITS = 0xffc0, DEFAULT_CONTROL = 0x1f80 };
-    return (__builtin_ia32_stmxcsr() & CONTROL_BITS) == DEFAULT_CONTROL;
-#else
-    return false;
-#endif
-}
-
 #endif

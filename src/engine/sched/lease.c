@@ -76,9 +76,13 @@ bool hki_lease_before_wait(hki_runtime *runtime, hki_lease_use use, bool (*is_en
 {
     hki_lease *lease = lease_of(runtime);
     const bool is_usable = use != HKI_LEASE_LEAVE && is_possible(runtime) && !hki_in_task();
-    if (is_usable && use == HKI_LEASE_WORK && hki_environment_is_default() &&
-        work_as_worker(runtime, is_enough, what))
-        return true;
+    if (is_usable && use == HKI_LEASE_WORK && hki_floats_are_usual()) {
+        const uint32_t floats = hki_floats_enter();
+        const bool enough = work_as_worker(runtime, is_enough, what);
+        hki_floats_leave(floats);
+        if (enough)
+            return true;
+    }
     if (is_usable && use == HKI_LEASE_SPARE)
         begin(lease);
     else if ((use == HKI_LEASE_LEAVE || !hki_ring_is_empty(runtime->ring)) &&

@@ -158,6 +158,13 @@ hki_run_point hki_tracing_begin(const hki_task *task)
     return point;
 }
 
+static unsigned flags_of(const hki_task *task)
+{
+    return atomic_load_explicit(&((hki_task *)task)->met_subnormals, memory_order_relaxed)
+               ? HKI_TRACE_SUBNORMAL
+               : 0;
+}
+
 static hki_trace_run_record *note_run(const hki_run_point *point, int64_t piece, unsigned flags)
 {
     const hki_trace_run_record record = {.head.flags = (uint16_t)flags,
@@ -171,7 +178,7 @@ void hki_tracing_piece(hki_run_point *point, const hki_task *task, int64_t piece
 {
     if (!point->trace || task->spec.piece_count == 1)
         return;
-    point->record = note_run(point, piece, 0);
+    point->record = note_run(point, piece, flags_of(task));
     point->has_noted = true;
     point->begin_ticks = hki_ticks(); /* the next one may follow here */
 }
@@ -179,9 +186,9 @@ void hki_tracing_piece(hki_run_point *point, const hki_task *task, int64_t piece
 void hki_tracing_end(const hki_run_point *point, const hki_task *task)
 {
     hki_runtime *runtime = task->runtime;
-    unsigned flags = HKI_TRACE_LAST;
     if (!point->trace)
         return;
+    unsigned flags = HKI_TRACE_LAST | flags_of(task);
     if (task->failure || task->input_failure)
         flags |= HKI_TRACE_FAILED;
     if (task->input_failure && !task->started)

@@ -4,7 +4,6 @@
 #include "engine/sched/steal.h"
 #include "engine/sched/tracing.h"
 
-#include <fenv.h>
 #include <sched.h>
 
 /* To its device's cores, not to one of them: the thread that issues calls is on some core, too, and a worker woken there would
@@ -160,7 +159,7 @@ void *hki_worker_main(void *argument)
                                  hki_finished_by(queue->runtime->scheduler, worker->slot),
                              .slot = worker->slot};
     hki_tracing_name_worker(worker);
-    fesetenv(FE_DFL_ENV);
+    hki_floats_begin();
     pin(queue, -1);
     hki_park_attend(&queue->park);
     while (wait_for_work(queue)) {

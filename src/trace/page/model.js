@@ -2,7 +2,7 @@
 /* The model: what html.c wrote, read back into objects, and the questions that the page asks of it.
  * Times are nanoseconds from the begin of recording. */
 
-const COLLECTIVE = 1, BACKWARD = 2, FAILED = 4, SKIPPED = 8; // as in html.c
+const COLLECTIVE = 1, BACKWARD = 2, FAILED = 4, SKIPPED = 8, SUBNORMAL = 16; // as in html.c
 const WAITS = ['for an array', 'for', 'for everything', 'for room in the run-ahead window',
                'for workers to catch up'];
 

@@ -50,6 +50,7 @@ function callFacts(call, model) {
         `ran ${duration(wallEnd - wallStart)}`;
     return [
         ['', failureOf(call), 'bad'],
+        ['', call.flags & SUBNORMAL ? 'met subnormal numbers, which may take a hundred times as long' : '', 'bad'],
         ['shapes', call.shapes],
         ['where', `${queue.device}, ${queue.name}${queue.simulated ? ' (simulated)' : ''}`],
         ['part of', kinds.join(', ')],
