@@ -572,7 +572,7 @@ def round(x: _ArrayLike) -> Array:
     """Rounded to the nearest whole number, halves to the even one; integers stay."""
 def rsqrt(x: _ArrayLike) -> Array:
     """Reciprocal square root: infinite for 0, NaN below."""
-def runtime(*, cpu_devices: Any = ..., cpu_cores: Any = ..., engine: Any = ..., run_ahead_calls: Any = ..., run_ahead_bytes: Any = ..., inline_ns: Any = ..., memory_bytes: Any = ..., sim: Any = ..., cuda: Any = ..., cuda_memory_bytes: Any = ..., cuda_tf32: Any = ..., cuda_nccl: Any = ...) -> Any:
+def runtime(*, cpu_devices: Any = ..., cpu_cores: Any = ..., engine: Any = ..., run_ahead_calls: Any = ..., run_ahead_bytes: Any = ..., inline_ns: Any = ..., memory_bytes: Any = ..., sim: Any = ..., cuda: Any = ..., cuda_memory_bytes: Any = ..., cuda_tf32: Any = ..., cuda_nccl: Any = ..., flush_subnormals: Any = ...) -> Any:
     """Starts the runtime, before the first call that needs it. Zeros mean the defaults; each has an environment variable."""
 def save(path: Any, arrays: Any, *, metadata: Any = ..., compress: Any = ..., format: Any = ...) -> Any:
     """Saves arrays as one file; waits until it is on disk, whole."""
@@ -607,7 +607,7 @@ def squeeze(x: _ArrayLike, /, axis: _Axes = ...) -> Array:
 def stack(arrays: Any, /, *, axis: _Axes = ...) -> Array:
     """Arrays of one shape beside each other, along a new axis."""
 def stats() -> Any:
-    """Counters since the runtime began, as a dict: calls issued, waits for room, bytes; memory of each device."""
+    """Counters since the runtime began, as a dict: calls issued, waits for room, bytes, calls that met subnormal numbers; memory of each device."""
 def std(x: _ArrayLike, /, axis: _Axes = ..., *, correction: float = ..., keepdims: _b.bool = ...) -> Array:
     """Standard deviation along axes, or of all: the square root of var."""
 def subtract(x: _ArrayLike, y: _ArrayLike) -> Array:
