@@ -1,0 +1,1 @@
+"""Every public function at the corners of its dtypes: see README.md."""
