@@ -125,7 +125,7 @@ HK_API void hk_var_mean(hk_array *x, const hk_var_mean_options *options, hk_arra
                         hk_array **mean);
 
 /* y = ln(sum of e ** x over axes). Logarithm of the sum of exponentials along axes (all by
- * default), without overflow; -inf for none. */
+ * default), without overflow; -inf for none. Where all are -inf the gradient is 0. */
 typedef struct hk_logsumexp_options {
     hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
     bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
@@ -158,7 +158,8 @@ HK_API void hk_maximum_into(hk_array *out, hk_array *x, hk_array *y);
 HK_API hk_array *hk_minimum(hk_array *x, hk_array *y);
 HK_API void hk_minimum_into(hk_array *out, hk_array *x, hk_array *y);
 
-/* x ** y. x to the power of y. A negative integer y fails the result. */
+/* x ** y. x to the power of y. A negative integer y fails the result. Where x is 0 the gradient
+ * of y >= 0 is 0, and where y is 0 that of x. */
 HK_API hk_array *hk_power(hk_array *x, hk_array *y);
 HK_API void hk_power_into(hk_array *out, hk_array *x, hk_array *y);
 
@@ -173,7 +174,7 @@ HK_API hk_array *hk_floor_divide(hk_array *x, hk_array *y);
 HK_API void hk_floor_divide_into(hk_array *out, hk_array *x, hk_array *y);
 
 /* atan2(x, y). Angle of the point (y, x), from -pi to pi: of x / y, in the quadrant that the
- * signs tell. */
+ * signs tell. The gradient at (0, 0) is 0. */
 HK_API hk_array *hk_atan2(hk_array *x, hk_array *y);
 HK_API void hk_atan2_into(hk_array *out, hk_array *x, hk_array *y);
 
@@ -191,7 +192,8 @@ HK_API void hk_copysign_into(hk_array *out, hk_array *x, hk_array *y);
 HK_API hk_array *hk_nextafter(hk_array *x, hk_array *y);
 HK_API void hk_nextafter_into(hk_array *out, hk_array *x, hk_array *y);
 
-/* ln(e ** x + e ** y). Logarithm of the sum of exponentials, without overflow on the way. */
+/* ln(e ** x + e ** y). Logarithm of the sum of exponentials, without overflow on the way. Where
+ * both are -inf the gradient is 0. */
 HK_API hk_array *hk_logaddexp(hk_array *x, hk_array *y);
 HK_API void hk_logaddexp_into(hk_array *out, hk_array *x, hk_array *y);
 

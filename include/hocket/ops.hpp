@@ -258,7 +258,7 @@ inline var_mean_results var_mean(const array &x, const var_mean_options &options
 }
 
 /* y = ln(sum of e ** x over axes). Logarithm of the sum of exponentials along axes (all by
- * default), without overflow; -inf for none. */
+ * default), without overflow; -inf for none. Where all are -inf the gradient is 0. */
 struct logsumexp_options {
     HKI_OPTION(logsumexp_options, hk::shape, axes)
     HKI_OPTION(logsumexp_options, bool, keepdims)
@@ -465,7 +465,8 @@ inline void minimum_into(const array &out, const array &x, T y, hk_source at = h
     hk_minimum_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
-/* x ** y. x to the power of y. A negative integer y fails the result. */
+/* x ** y. x to the power of y. A negative integer y fails the result. Where x is 0 the gradient
+ * of y >= 0 is 0, and where y is 0 that of x. */
 inline array power(const array &x, const array &y, hk_source at = here()) noexcept
 {
     return array::take(hk_power_at(at, x.get(), y.get()));
@@ -563,7 +564,7 @@ inline void floor_divide_into(const array &out, const array &x, T y,
 }
 
 /* atan2(x, y). Angle of the point (y, x), from -pi to pi: of x / y, in the quadrant that the
- * signs tell. */
+ * signs tell. The gradient at (0, 0) is 0. */
 inline array atan2(const array &x, const array &y, hk_source at = here()) noexcept
 {
     return array::take(hk_atan2_at(at, x.get(), y.get()));
@@ -689,7 +690,8 @@ inline void nextafter_into(const array &out, const array &x, T y, hk_source at =
     hk_nextafter_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
-/* ln(e ** x + e ** y). Logarithm of the sum of exponentials, without overflow on the way. */
+/* ln(e ** x + e ** y). Logarithm of the sum of exponentials, without overflow on the way. Where
+ * both are -inf the gradient is 0. */
 inline array logaddexp(const array &x, const array &y, hk_source at = here()) noexcept
 {
     return array::take(hk_logaddexp_at(at, x.get(), y.get()));

@@ -8,6 +8,7 @@
 #include "op/call/plan.h"
 #include "op/kernels/elementwise/elementwise.h"
 #include "op/kernels/reduce/reduce_samples.h"
+#include "op/operators/copy.h"
 
 #include <math.h>
 
@@ -347,22 +348,26 @@ static void mean_grad(hki_grad_call *call)
     call->dx[0] = hki_reduce_stretch(dy, shape, call->options);
 }
 
+/* By an operator that looks at each element again. */
+static hk_array *backward(const hki_grad_call *call, const hk_op *op)
+{
+    hk_array *const inputs[] = {call->inputs[0], call->output, call->dy};
+    return hki_op_call_wide(op, inputs, 3, call->options, call->input_dtype[0]);
+}
+
 static void extremum_grad(hki_grad_call *call)
 {
-    call->dx[0] = hki_op_call3(&hki_op_extremum_backward, call->inputs[0], call->output, call->dy,
-                               call->options);
+    call->dx[0] = backward(call, &hki_op_extremum_backward);
 }
 
 static void prod_grad(hki_grad_call *call)
 {
-    call->dx[0] =
-        hki_op_call3(&hki_op_prod_backward, call->inputs[0], call->output, call->dy, call->options);
+    call->dx[0] = backward(call, &hki_op_prod_backward);
 }
 
 static void norm_grad(hki_grad_call *call)
 {
-    call->dx[0] =
-        hki_op_call3(&hki_op_norm_backward, call->inputs[0], call->output, call->dy, call->options);
+    call->dx[0] = backward(call, &hki_op_norm_backward);
 }
 
 /* ---- batches ------------------------------------------------------------------------------------------- */

@@ -244,7 +244,7 @@ static hk_array *logsumexp_compose(const hki_call *call)
     hk_array *offset = hki_op_call1(&hki_op_exponent_offset, x, &kept);
     hk_array *powers =
         hki_op_call1(&hki_op_exp, hki_op_call2(&hki_op_subtract, x, offset, NULL), NULL);
-    hk_array *logs = hki_op_call1(&hki_op_log, hki_op_call1(&hki_op_sum, powers, &last), NULL);
+    hk_array *logs = hki_op_call_number(&hki_op_log_of_sum, hki_op_call1(&hki_op_sum, powers, &last), 0);
     return hki_op_call2(&hki_op_add, logs, without_axes(offset, &call->out_shape[0]), NULL);
 }
 
@@ -339,7 +339,7 @@ const hk_op hki_op_logsumexp = {
     HKI_OP_SAMPLES(logsumexp_samples),
     .signature = "x",
     .doc = "Logarithm of the sum of exponentials along axes (all by default), without overflow; "
-           "-inf for none.",
+           "-inf for none. Where all are -inf the gradient is 0.",
     .formula = "y = ln(sum of e ** x over axes)",
     .dtypes = HKI_FLOATS,
     .infer = logsumexp_infer,
