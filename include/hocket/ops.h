@@ -103,7 +103,8 @@ typedef struct hk_var_options {
 HK_API hk_array *hk_var(hk_array *x, const hk_var_options *options);
 
 /* y = sqrt(sum of (x - mean)^2 over axes / (how many they are - correction)). Standard deviation
- * along axes (all by default): the square root of hk_var. */
+ * along axes (all by default): the square root of hk_var, rounded after the root. The gradient
+ * is 0 where the deviation is. */
 typedef struct hk_std_options {
     hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
     bool keepdims; /* keep the reduced axes, with size 1 (default: false) */

@@ -209,7 +209,8 @@ inline array var(const array &x, const var_options &options = {}, hk_source at =
 }
 
 /* y = sqrt(sum of (x - mean)^2 over axes / (how many they are - correction)). Standard deviation
- * along axes (all by default): the square root of hk_var. */
+ * along axes (all by default): the square root of hk_var, rounded after the root. The gradient
+ * is 0 where the deviation is. */
 struct std_options {
     HKI_OPTION(std_options, hk::shape, axes)
     HKI_OPTION(std_options, bool, keepdims)

@@ -295,8 +295,8 @@ hk_array *hki_op_call_wide(const hk_op *op, hk_array *const *inputs, int input_c
 {
     hk_array *wide[HKI_MAX_INPUTS];
     for (int i = 0; i < input_count; i++)
-        wide[i] = inputs[i] && 1u << inputs[i]->dtype & HKI_HALVES ? as(inputs[i], HK_F32)
-                                                                   : inputs[i];
+        wide[i] =
+            inputs[i] && 1u << inputs[i]->dtype & HKI_HALVES ? as(inputs[i], HK_F32) : inputs[i];
     return as(hki_op_call(op, wide, input_count, options, (hk_device){NULL}, NULL), dtype);
 }
 

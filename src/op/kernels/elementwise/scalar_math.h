@@ -375,7 +375,8 @@ HKI_EVERYWHERE double hki_hypot_f64(double x, double y)
 HKI_EVERYWHERE float hki_hypot_slope_f32(float x, float y)
 {
     bool any = fabsf(x) == INFINITY || fabsf(y) == INFINITY;
-    double a = any ? (fabsf(x) == INFINITY ? copysign(1.0, (double)x) : 0.0 * (double)(x == x)) : (double)x;
+    double a = any ? (fabsf(x) == INFINITY ? copysign(1.0, (double)x) : 0.0 * (double)(x == x))
+                   : (double)x;
     double b = any ? (fabsf(y) == INFINITY ? 1.0 : 0.0) : (double)y;
     double length = sqrt(a * a + b * b);
     return (float)(length == 0 ? 0 : a / length);
