@@ -486,6 +486,13 @@ typedef struct hk_cast_arguments {
 } hk_cast_arguments;
 HK_API hk_array *hk_cast(hk_array *x, hk_dtype dtype);
 
+/* Integers as another dtype of integers, to which they wrap around: the low bits stay, where
+ * hk_cast refuses what the dtype does not have. No gradient: it is of integers. */
+typedef struct hk_wrap_arguments {
+    hk_dtype dtype; /* dtype of the result, of integers */
+} hk_wrap_arguments;
+HK_API hk_array *hk_wrap(hk_array *x, hk_dtype dtype);
+
 /* The same values on another device, C order; a view of x when it is there already. What comes
  * from an accelerator to the host is in pinned memory, see hk_pin. */
 HK_API hk_array *hk_to_device(hk_array *x, hk_device device);
@@ -1808,6 +1815,8 @@ HK_API void hk_copy_into_at(hk_source at, hk_array *out, hk_array *x);
 #define hk_copy_into(...) hk_copy_into_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_cast_at(hk_source at, hk_array *x, hk_dtype dtype);
 #define hk_cast(...) hk_cast_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_wrap_at(hk_source at, hk_array *x, hk_dtype dtype);
+#define hk_wrap(...) hk_wrap_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_to_device_at(hk_source at, hk_array *x, hk_device device);
 #define hk_to_device(...) hk_to_device_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_pin_at(hk_source at, hk_array *x);

@@ -1745,6 +1745,13 @@ inline array cast(const array &x, hk_dtype dtype, hk_source at = here()) noexcep
     return array::take(hk_cast_at(at, x.get(), dtype));
 }
 
+/* Integers as another dtype of integers, to which they wrap around: the low bits stay, where
+ * hk_cast refuses what the dtype does not have. No gradient: it is of integers. */
+inline array wrap(const array &x, hk_dtype dtype, hk_source at = here()) noexcept
+{
+    return array::take(hk_wrap_at(at, x.get(), dtype));
+}
+
 /* The same values on another device, C order; a view of x when it is there already. What comes
  * from an accelerator to the host is in pinned memory, see hk_pin. */
 inline array to_device(const array &x, const hk::device &device, hk_source at = here()) noexcept

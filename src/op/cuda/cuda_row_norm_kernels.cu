@@ -228,7 +228,7 @@ HKI_KERNEL void row_norm_backward(const row_norm s, const T *__restrict__ x,
         sum = hki_join_lanes<hki_added>(at, sum, room);
         product = hki_join_lanes<hki_added>(at, product, room);
         const T slope = (T)(product / s.elements * (double)inverse * (double)inverse);
-        const T shift = s.is_centred ? (T)(sum / s.elements - (double)slope * rest) : 0;
+        const T shift = (T)((s.is_centred ? sum / s.elements : 0) - (double)slope * rest);
         each_pack<EACH>(s, at, row.size, [&](int64_t p, int64_t run) {
             const hki_pack<T, N> its = hki_pack_at<N>(s.is_wide, x, row.begin + p);
             const hki_pack<T, N> scale = affine_at<EACH, N>(s, row, gamma, p, run, (T)1);

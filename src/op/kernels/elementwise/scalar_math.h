@@ -103,7 +103,8 @@ HKI_EVERYWHERE float hki_logistic_bell_f32(float magnitude, float factor)
 {
     float within = magnitude > 110.0f ? 110.0f : magnitude;
     float power = hki_exp_below_f32(-within, 0), gate = 1.0f / (1.0f + power * 0x1p-64f);
-    return gate * gate * power * (0x1p-64f * factor);
+    float value = gate * gate * power * (0x1p-64f * factor);
+    return magnitude != magnitude ? magnitude : value;
 }
 HKI_EVERYWHERE float hki_sigmoid_slope_f32(float x)
 {
@@ -189,7 +190,8 @@ HKI_EVERYWHERE float hki_gauss_f32(float x)
     float within = fabsf(x);
     within = within > 10.6f ? 10.6f : within;
     float high = hki_float_of_bits(hki_bits_of_float(within) & 0xfffff000u);
-    return hki_exp_below_f32(-high * high, (high - within) * (high + within)) * 0x1p-64f;
+    float value = hki_exp_below_f32(-high * high, (high - within) * (high + within)) * 0x1p-64f;
+    return x != x ? x : value;
 }
 
 /* Within 4 ulp. */

@@ -226,7 +226,8 @@ NORM_TARGET static void NORM_FN(backward)(const hki_row_norm_shape *of, const T 
         NORM_FN(row_products)(of, x + r * size, dy + r * size, scales, mean, inverse, totals);
         totals[1] -= rest * totals[0];
         const T slope = (T)(totals[1] / (double)size * (double)inverse * (double)inverse);
-        const T shift = of->is_centred ? (T)(totals[0] / (double)size - (double)slope * rest) : 0;
+        const double before = of->is_centred ? totals[0] / (double)size : 0;
+        const T shift = (T)(before - (double)slope * rest);
         for (int64_t at = r * size, i = 0; i < size / run; i++, at += run)
             if (of->inner == 1 && gamma)
                 NORM_FN(give_each)
