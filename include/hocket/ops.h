@@ -103,7 +103,8 @@ typedef struct hk_var_options {
 HK_API hk_array *hk_var(hk_array *x, const hk_var_options *options);
 
 /* y = sqrt(sum of (x - mean)^2 over axes / (how many they are - correction)). Standard deviation
- * along axes (all by default): the square root of hk_var. */
+ * along axes (all by default): the square root of hk_var, rounded after the root. The gradient
+ * is 0 where the deviation is. */
 typedef struct hk_std_options {
     hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
     bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
@@ -125,7 +126,7 @@ HK_API void hk_var_mean(hk_array *x, const hk_var_mean_options *options, hk_arra
                         hk_array **mean);
 
 /* y = ln(sum of e ** x over axes). Logarithm of the sum of exponentials along axes (all by
- * default), without overflow; -inf for none. */
+ * default), without overflow; -inf for none. Where all are -inf the gradient is 0. */
 typedef struct hk_logsumexp_options {
     hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
     bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
@@ -158,7 +159,8 @@ HK_API void hk_maximum_into(hk_array *out, hk_array *x, hk_array *y);
 HK_API hk_array *hk_minimum(hk_array *x, hk_array *y);
 HK_API void hk_minimum_into(hk_array *out, hk_array *x, hk_array *y);
 
-/* x ** y. x to the power of y. A negative integer y fails the result. */
+/* x ** y. x to the power of y. A negative integer y fails the result. Where x is 0 the gradient
+ * of y >= 0 is 0, and where y is 0 that of x. */
 HK_API hk_array *hk_power(hk_array *x, hk_array *y);
 HK_API void hk_power_into(hk_array *out, hk_array *x, hk_array *y);
 
@@ -173,7 +175,7 @@ HK_API hk_array *hk_floor_divide(hk_array *x, hk_array *y);
 HK_API void hk_floor_divide_into(hk_array *out, hk_array *x, hk_array *y);
 
 /* atan2(x, y). Angle of the point (y, x), from -pi to pi: of x / y, in the quadrant that the
- * signs tell. */
+ * signs tell. The gradient at (0, 0) is 0. */
 HK_API hk_array *hk_atan2(hk_array *x, hk_array *y);
 HK_API void hk_atan2_into(hk_array *out, hk_array *x, hk_array *y);
 
@@ -191,7 +193,8 @@ HK_API void hk_copysign_into(hk_array *out, hk_array *x, hk_array *y);
 HK_API hk_array *hk_nextafter(hk_array *x, hk_array *y);
 HK_API void hk_nextafter_into(hk_array *out, hk_array *x, hk_array *y);
 
-/* ln(e ** x + e ** y). Logarithm of the sum of exponentials, without overflow on the way. */
+/* ln(e ** x + e ** y). Logarithm of the sum of exponentials, without overflow on the way. Where
+ * both are -inf the gradient is 0. */
 HK_API hk_array *hk_logaddexp(hk_array *x, hk_array *y);
 HK_API void hk_logaddexp_into(hk_array *out, hk_array *x, hk_array *y);
 
@@ -482,6 +485,13 @@ typedef struct hk_cast_arguments {
     hk_dtype dtype; /* dtype of the result */
 } hk_cast_arguments;
 HK_API hk_array *hk_cast(hk_array *x, hk_dtype dtype);
+
+/* Integers as another dtype of integers, to which they wrap around: the low bits stay, where
+ * hk_cast refuses what the dtype does not have. No gradient: it is of integers. */
+typedef struct hk_wrap_arguments {
+    hk_dtype dtype; /* dtype of the result, of integers */
+} hk_wrap_arguments;
+HK_API hk_array *hk_wrap(hk_array *x, hk_dtype dtype);
 
 /* The same values on another device, C order; a view of x when it is there already. What comes
  * from an accelerator to the host is in pinned memory, see hk_pin. */
@@ -1805,6 +1815,8 @@ HK_API void hk_copy_into_at(hk_source at, hk_array *out, hk_array *x);
 #define hk_copy_into(...) hk_copy_into_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_cast_at(hk_source at, hk_array *x, hk_dtype dtype);
 #define hk_cast(...) hk_cast_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_wrap_at(hk_source at, hk_array *x, hk_dtype dtype);
+#define hk_wrap(...) hk_wrap_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_to_device_at(hk_source at, hk_array *x, hk_device device);
 #define hk_to_device(...) hk_to_device_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_pin_at(hk_source at, hk_array *x);

@@ -209,7 +209,8 @@ inline array var(const array &x, const var_options &options = {}, hk_source at =
 }
 
 /* y = sqrt(sum of (x - mean)^2 over axes / (how many they are - correction)). Standard deviation
- * along axes (all by default): the square root of hk_var. */
+ * along axes (all by default): the square root of hk_var, rounded after the root. The gradient
+ * is 0 where the deviation is. */
 struct std_options {
     HKI_OPTION(std_options, hk::shape, axes)
     HKI_OPTION(std_options, bool, keepdims)
@@ -258,7 +259,7 @@ inline var_mean_results var_mean(const array &x, const var_mean_options &options
 }
 
 /* y = ln(sum of e ** x over axes). Logarithm of the sum of exponentials along axes (all by
- * default), without overflow; -inf for none. */
+ * default), without overflow; -inf for none. Where all are -inf the gradient is 0. */
 struct logsumexp_options {
     HKI_OPTION(logsumexp_options, hk::shape, axes)
     HKI_OPTION(logsumexp_options, bool, keepdims)
@@ -465,7 +466,8 @@ inline void minimum_into(const array &out, const array &x, T y, hk_source at = h
     hk_minimum_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
-/* x ** y. x to the power of y. A negative integer y fails the result. */
+/* x ** y. x to the power of y. A negative integer y fails the result. Where x is 0 the gradient
+ * of y >= 0 is 0, and where y is 0 that of x. */
 inline array power(const array &x, const array &y, hk_source at = here()) noexcept
 {
     return array::take(hk_power_at(at, x.get(), y.get()));
@@ -563,7 +565,7 @@ inline void floor_divide_into(const array &out, const array &x, T y,
 }
 
 /* atan2(x, y). Angle of the point (y, x), from -pi to pi: of x / y, in the quadrant that the
- * signs tell. */
+ * signs tell. The gradient at (0, 0) is 0. */
 inline array atan2(const array &x, const array &y, hk_source at = here()) noexcept
 {
     return array::take(hk_atan2_at(at, x.get(), y.get()));
@@ -689,7 +691,8 @@ inline void nextafter_into(const array &out, const array &x, T y, hk_source at =
     hk_nextafter_operands_into_at(at, out.get(), operand_of(x), operand_of(y));
 }
 
-/* ln(e ** x + e ** y). Logarithm of the sum of exponentials, without overflow on the way. */
+/* ln(e ** x + e ** y). Logarithm of the sum of exponentials, without overflow on the way. Where
+ * both are -inf the gradient is 0. */
 inline array logaddexp(const array &x, const array &y, hk_source at = here()) noexcept
 {
     return array::take(hk_logaddexp_at(at, x.get(), y.get()));
@@ -1740,6 +1743,13 @@ inline void copy_into(const array &out, const array &x, hk_source at = here()) n
 inline array cast(const array &x, hk_dtype dtype, hk_source at = here()) noexcept
 {
     return array::take(hk_cast_at(at, x.get(), dtype));
+}
+
+/* Integers as another dtype of integers, to which they wrap around: the low bits stay, where
+ * hk_cast refuses what the dtype does not have. No gradient: it is of integers. */
+inline array wrap(const array &x, hk_dtype dtype, hk_source at = here()) noexcept
+{
+    return array::take(hk_wrap_at(at, x.get(), dtype));
 }
 
 /* The same values on another device, C order; a view of x when it is there already. What comes

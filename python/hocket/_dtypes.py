@@ -29,6 +29,13 @@ def rank(dtype):
     return 3 if dtype.name in _COMPLEX else 2 if dtype.name in _FLOATS else 0 if dtype.name == "bool" else 1
 
 
+def narrow(x, dtype):
+    """A result as dtype, to which integers wrap around; None: as it is."""
+    if dtype is None or x.dtype == dtype:
+        return x
+    return _core.operators["wrap" if rank(x.dtype) == rank(dtype) == 1 else "cast"](x, dtype)
+
+
 def dtype_of(given):
     """The dtype of an Array, of a dtype or of a name of one."""
     return given.dtype if isinstance(given, Array) else _core._dtype(given)

@@ -6,7 +6,7 @@ import math as _math
 from . import _core
 from ._core import Array
 from ._creation import arange, asarray, zeros
-from ._dtypes import result_type
+from ._dtypes import narrow as _narrow, result_type
 
 _op = _core.operators
 __all__ = []
@@ -353,8 +353,11 @@ def tensordot(x1, x2, /, *, axes=2):
         count = len(first)
     if x1.dtype.name in ("float32", "float64", "int32", "int64", "complex64", "complex128"):
         return _op["tensordot"](x1, x2, count)
-    wide = _core.float32 if x1.dtype.name in ("float16", "bfloat16") else _core.int64
-    return _op["cast"](_op["tensordot"](_op["cast"](x1, wide), _op["cast"](x2, wide), count), x1.dtype)
+    if x1.dtype.name in ("float16", "bfloat16"):
+        return _op["cast"](_op["tensordot"](_op["cast"](x1, _core.float32), _op["cast"](x2, _core.float32), count), x1.dtype)
+    if x1.dtype.name == "bool":
+        return _op["cast"](_op["tensordot"](_op["cast"](x1, _core.int64), _op["cast"](x2, _core.int64), count), x1.dtype)
+    return _op["wrap"](_op["tensordot"](_op["wrap"](x1, _core.int64), _op["wrap"](x2, _core.int64), count), x1.dtype)
 
 
 @_public
@@ -370,7 +373,7 @@ def vecdot(x1, x2, /, *, axis=-1):
     if axis != -1:
         x1, x2 = moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)
     result = _op["vecdot"](x1, x2)
-    return result if result.dtype == x1.dtype else _op["cast"](result, x1.dtype)
+    return _narrow(result, x1.dtype)
 
 
 @_public

@@ -6,7 +6,7 @@ import collections as _collections
 from . import _core
 from ._core import Array
 from ._creation import arange, asarray, full_like, zeros
-from ._dtypes import rank, result_type
+from ._dtypes import narrow as _narrow, rank, result_type
 from ._manipulation import _flat, axes_of, broadcast_shapes, concat, expand_dims, moveaxis
 
 _op = _core.operators
@@ -33,12 +33,12 @@ def _of_dtype(x, dtype):
 
 @_public
 def sum(x, /, axis=None, *, dtype=None, keepdims=False):
-    """Sum along axes, or of all; of bools and signed integers int64, of unsigned ones uint64.
+    """Sum along axes, or of all; of bools and signed integers int64, of unsigned ones uint64. Of a dtype of integers it wraps around.
 
     >>> hk.sum(hk.asarray([[1.0, 5.0, 2.0], [4.0, 3.0, 6.0]]), axis=1)
     array([ 8., 13.], device='cpu:0')
     """
-    return _of_dtype(_reduced("sum", _of_dtype(x, dtype), axis, keepdims), dtype)
+    return _narrow(_reduced("sum", _of_dtype(x, dtype), axis, keepdims), dtype)
 
 
 @_public
@@ -48,7 +48,7 @@ def prod(x, /, axis=None, *, dtype=None, keepdims=False):
     >>> hk.prod(hk.asarray([[1.0, 5.0, 2.0], [4.0, 3.0, 6.0]]), axis=1)
     array([10., 72.], device='cpu:0')
     """
-    return _of_dtype(_reduced("prod", _of_dtype(x, dtype), axis, keepdims), dtype)
+    return _narrow(_reduced("prod", _of_dtype(x, dtype), axis, keepdims), dtype)
 
 
 @_public
@@ -149,7 +149,7 @@ def _cumulative(name, x, axis, dtype, include_initial, initial):
     if x.ndim == 0:
         x = _op["reshape"](x, (1,))
     (axis,) = axes_of(axis, x.ndim)
-    y = _of_dtype(_op[name](_of_dtype(x, dtype), axis), dtype)
+    y = _narrow(_op[name](_of_dtype(x, dtype), axis), dtype)
     if not include_initial:
         return y
     first = full_like(y[(slice(None),) * axis + (slice(0, 1),)], initial) if y.shape[axis] else \

@@ -3,6 +3,7 @@
 import collections as _collections
 
 from . import _core
+from ._dtypes import narrow as _narrow
 from ._elementwise import matmul  # noqa: F401
 from ._manipulation import axes_of as _axes_of, matrix_transpose, tensordot, vecdot  # noqa: F401
 
@@ -205,7 +206,7 @@ def trace(x, /, *, offset=0, dtype=None):
     if dtype is not None:
         x = x.astype(dtype)
     y = _op["matrix_trace"](x, offset)
-    return y if dtype is None else y.astype(dtype)
+    return _narrow(y, dtype)
 
 
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):

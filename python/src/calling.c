@@ -41,6 +41,16 @@ hk_array *py_cast(hk_array *x, hk_dtype dtype)
                                       : py_call(cast, &x, 1, &to, (hk_device){NULL});
 }
 
+hk_array *py_narrow(hk_array *x, hk_dtype dtype)
+{
+    static const hk_operator *wrap;
+    const struct hk_wrap_arguments to = {.dtype = dtype};
+    if (!wrap)
+        wrap = hk_operator_find("wrap");
+    return hk_array_dtype(x) == dtype ? hk_array_retain(x)
+                                      : py_call(wrap, &x, 1, &to, (hk_device){NULL});
+}
+
 /* The values without axes of 1 in front that are more than ndim; the caller releases it. */
 static hk_array *without_front(hk_array *values, int ndim)
 {

@@ -103,6 +103,8 @@ void py_call_into(const hk_operator *op, hk_array *out, hk_array *const *inputs,
                   const void *options);
 /* x as another dtype, or x; the caller releases it. */
 hk_array *py_cast(hk_array *x, hk_dtype dtype);
+/* The same of integers, which wrap around. */
+hk_array *py_narrow(hk_array *x, hk_dtype dtype);
 /* The same of x and y, one of which is `array`, the other a number. */
 hk_array *py_call_operands(const hk_operator *op, const hk_operand *operands, hk_array *array);
 void py_call_operands_into(const hk_operator *op, hk_array *out, const hk_operand *operands);

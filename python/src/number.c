@@ -193,8 +193,10 @@ static PyObject *product(hk_array *a, hk_array *b)
         return py_wrap(call2(MATMUL, a, b));
     bool has = signs[MATMUL].dtypes >> both & 1;
     hk_dtype wide = has ? both : hk_dtype_bytes(both) < 4 ? HK_I32 : HK_I64;
-    hk_array *p = py_cast(a, wide), *q = py_cast(b, wide), *made = call2(MATMUL, p, q);
-    hk_array *result = has || both == HK_BOOL ? hk_array_retain(made) : py_cast(made, both);
+    const bool wraps = !has && both != HK_BOOL; /* low bits are those of low bits */
+    hk_array *(*const as)(hk_array *, hk_dtype) = wraps ? py_narrow : py_cast;
+    hk_array *p = as(a, wide), *q = as(b, wide), *made = call2(MATMUL, p, q);
+    hk_array *result = wraps ? py_narrow(made, both) : hk_array_retain(made);
     hk_array_release(p);
     hk_array_release(q);
     hk_array_release(made);

@@ -73,6 +73,9 @@ _Static_assert(sizeof(hk_clip_arguments) == 16 &&
 _Static_assert(sizeof(hk_cast_arguments) == 4 &&
                offsetof(hk_cast_arguments, dtype) == 0,
                "hk_cast_arguments");
+_Static_assert(sizeof(hk_wrap_arguments) == 4 &&
+               offsetof(hk_wrap_arguments, dtype) == 0,
+               "hk_wrap_arguments");
 _Static_assert(sizeof(hk_full_arguments) == 88 &&
                offsetof(hk_full_arguments, shape) == 0 &&
                offsetof(hk_full_arguments, value) == 72 &&
@@ -2206,6 +2209,17 @@ hk_array *(hk_cast)(hk_array *x, hk_dtype dtype)
                        (hk_device){NULL}, NULL);
 }
 HKI_AT(hk_array *, hk_cast, (hk_source at, hk_array *x, hk_dtype dtype),
+       (x, dtype))
+
+hk_array *(hk_wrap)(hk_array *x, hk_dtype dtype)
+{
+    hk_wrap_arguments arguments = {
+        .dtype = dtype,
+    };
+    return hki_op_call(&hki_op_wrap, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+HKI_AT(hk_array *, hk_wrap, (hk_source at, hk_array *x, hk_dtype dtype),
        (x, dtype))
 
 hk_array *(hk_to_device)(hk_array *x, hk_device device)

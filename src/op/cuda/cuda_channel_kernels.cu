@@ -181,7 +181,9 @@ HKI_KERNEL void product_parts(channel_parts s, const T *x, const T *dy, const T 
     EACH_ITEM(item)
     {
         const place<V> at(s, item);
-        const double mean = at.is_there ? (double)statistics[at.channel] : 0;
+        const double mean = at.is_there ? (double)statistics[at.channel] +
+                                              (double)statistics[3 * s.channels + at.channel]
+                                        : 0;
         double sum = 0, product = 0;
         each_element<V>(s, at, [&](int64_t offset, int64_t) {
             const hki_pack<T, N> its_x = hki_pack_at<N>(s.is_wide, x, offset), its_dy = hki_pack_at<N>(s.is_wide, dy, offset);
@@ -212,8 +214,8 @@ HKI_KERNEL void weigh_parts(channel_parts s, int64_t groups, const T *x, const T
         each_element<V>(s, at, [&](int64_t offset, int64_t sample) {
             const hki_pack<T, N> its_x = hki_pack_at<N>(s.is_wide, x, offset);
             const hki_pack<T, N> its_dy = hki_pack_at<N>(s.is_wide, dy, offset);
-            const T *its = statistics + 2 * (sample * groups + group);
-            const double mean = (double)its[0], inverse = (double)its[1];
+            const T *its = statistics + 3 * (sample * groups + group);
+            const double mean = (double)its[0] + (double)its[2], inverse = (double)its[1];
             for (int j = 0; j < N; j++) {
                 sum += (double)its_dy.at[j];
                 product += (double)its_dy.at[j] * (((double)its_x.at[j] - mean) * inverse);
@@ -257,11 +259,14 @@ HKI_KERNEL void normalise(channel_parts s, double eps, const T *__restrict__ x, 
         const double variance = given_mean ? (double)given_variance[c]
                                            : channel_sum(s, squares, c) / s.elements;
         const double inverse = 1 / sqrt(variance + eps);
-        const T centre = (T)mean, scale = (T)((double)gamma[c] * inverse), shift = beta[c];
+        const T centre = (T)mean, scale = (T)((double)gamma[c] * inverse);
+        const double rest = mean - (double)centre;
+        const T shift = (T)((double)beta[c] - rest * (double)scale);
         if (at.part == 0 && at.is_writer) {
             statistics[c] = (T)mean;
             statistics[s.channels + c] = (T)inverse;
             statistics[2 * s.channels + c] = (T)variance;
+            statistics[3 * s.channels + c] = (T)rest;
         }
         each_element<V>(s, at, [&](int64_t offset, int64_t) {
             hki_pack<T, N> its = hki_pack_at<N>(s.is_wide, x, offset);
@@ -288,8 +293,9 @@ HKI_KERNEL void normalise_backward(channel_parts s, bool given, const T *__restr
         const double inverse = (double)statistics[s.channels + c];
         const double scale = (double)gamma[c] * inverse;
         const T centre = statistics[c], by_dy = (T)scale;
-        const T shift = (T)(-scale * sum / s.elements);
         const T slope = (T)(-scale * inverse * inverse * product / s.elements);
+        const T shift = (T)(-scale * sum / s.elements -
+                            (double)slope * (double)statistics[3 * s.channels + c]);
         if (at.part == 0 && at.is_writer) {
             gradients[c] = (T)(product * inverse);
             gradients[s.channels + c] = (T)sum;

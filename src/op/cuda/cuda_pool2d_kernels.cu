@@ -224,11 +224,12 @@ template <typename P> HKI_KERNEL void average_forward(P p)
             window_of(window.row, p.stride_height, p.pad_height, p.kernel_height, p.in_height);
         const covered<I> columns =
             window_of(window.column, p.stride_width, p.pad_width, p.kernel_width, p.in_width);
-        typename P::T sum = 0;
+        double sum = 0; /* of which a float may be too small for the whole */
         for (I r = rows.begin; r < rows.end; r++)
             for (I c = columns.begin; c < columns.end; c++)
-                sum += plane[r * p.in_width + c];
-        p.to[at] = sum / (typename P::T)window_count(p, window.row, window.column);
+                sum += (double)plane[r * p.in_width + c];
+        p.to[at] =
+            (typename P::T)(sum / (double)window_count(p, window.row, window.column));
     }
 }
 

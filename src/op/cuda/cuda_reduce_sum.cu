@@ -41,13 +41,13 @@ const hki_cuda_reduce_launches hki_cuda_reduce_mean = {
     {hki_reduce_elements<sum_of<float, double, float>>,
      hki_reduce_elements<sum_of<double, double, double>>,
      hki_reduce_elements<sum_of<int32_t, int64_t, double>>,
-     hki_reduce_elements<sum_of<int64_t, int64_t, double>>,
+     hki_reduce_elements<sum_of<int64_t, double, double>>, /* sums would wrap around */
      hki_reduce_elements<sum_of<uint8_t, int64_t, double>>,
      hki_reduce_elements<sum_of<uint8_t, int64_t, double>>},
     {hki_reduce_words<sum_of<double, double, float>>,
      hki_reduce_words<sum_of<double, double, double>>,
      hki_reduce_words<sum_of<int64_t, int64_t, double>>,
-     hki_reduce_words<sum_of<int64_t, int64_t, double>>,
+     hki_reduce_words<sum_of<double, double, double>>,
      hki_reduce_words<sum_of<int64_t, int64_t, double>>,
      hki_reduce_words<sum_of<int64_t, int64_t, double>>},
     {8, 8, 8, 8, 8, 8}};

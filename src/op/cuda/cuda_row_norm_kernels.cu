@@ -144,16 +144,18 @@ HKI_KERNEL void row_norm_forward(const row_norm s, const double eps, const T *__
         const double mean = s.is_centred ? row_mean<T, EACH, N>(s, at, row, x, false, 0, room) : 0;
         const double variance = row_mean<T, EACH, N>(s, at, row, x, true, mean, room);
         const T centre = (T)mean, inverse = (T)(1 / sqrt(variance + eps));
+        const T rest = (T)(mean - (double)centre);
         if (row.is_there && at.lane == 0) {
-            statistics[2 * row.row] = centre;
-            statistics[2 * row.row + 1] = inverse;
+            statistics[3 * row.row] = centre;
+            statistics[3 * row.row + 1] = inverse;
+            statistics[3 * row.row + 2] = rest;
         }
         each_pack<EACH>(s, at, row.size, [&](int64_t p, int64_t run) {
             hki_pack<T, N> its = hki_pack_at<N>(s.is_wide, x, row.begin + p);
             const hki_pack<T, N> scale = affine_at<EACH, N>(s, row, gamma, p, run, (T)1);
             const hki_pack<T, N> shift = affine_at<EACH, N>(s, row, beta, p, run, (T)0);
             for (int j = 0; j < N; j++)
-                its.at[j] = (its.at[j] - centre) * inverse * scale.at[j] + shift.at[j];
+                its.at[j] = (its.at[j] - centre - rest) * inverse * scale.at[j] + shift.at[j];
             hki_put_pack<N>(s.is_wide, y, row.begin + p, its);
         });
     }
@@ -184,15 +186,17 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE)
         });
         const double variance = hki_join_lanes<hki_added>(at, sum, room) / s.elements;
         const T centre = (T)mean, inverse = (T)(1 / sqrt(variance + eps));
+        const T rest = (T)(mean - (double)centre);
         if (row.is_there && at.lane == 0) {
-            statistics[2 * row.row] = centre;
-            statistics[2 * row.row + 1] = inverse;
+            statistics[3 * row.row] = centre;
+            statistics[3 * row.row + 1] = inverse;
+            statistics[3 * row.row + 2] = rest;
         }
         held.each_pack([&](int p, hki_pack<T, N> &its) {
             const hki_pack<T, N> scale = affine_at<true, N>(s, row, gamma, p, 0, (T)1);
             const hki_pack<T, N> shift = affine_at<true, N>(s, row, beta, p, 0, (T)0);
             for (int j = 0; j < N; j++)
-                its.at[j] = (its.at[j] - centre) * inverse * scale.at[j] + shift.at[j];
+                its.at[j] = (its.at[j] - centre - rest) * inverse * scale.at[j] + shift.at[j];
             hki_put_pack<N>(true, y, row.begin + p, its);
         });
     }
@@ -208,7 +212,8 @@ HKI_KERNEL void row_norm_backward(const row_norm s, const T *__restrict__ x,
     const hki_lane at = hki_lane_of(s.tile.lanes, false);
     for (int64_t block = blockIdx.x; block < s.tile.tiles; block += gridDim.x) {
         const row_place row(s, at, block);
-        const T centre = statistics[2 * row.row], inverse = statistics[2 * row.row + 1];
+        const T centre = statistics[3 * row.row], inverse = statistics[3 * row.row + 1];
+        const double rest = (double)statistics[3 * row.row + 2];
         double sum = 0, product = 0;
         each_pack<EACH>(s, at, row.size, [&](int64_t p, int64_t run) {
             const hki_pack<T, N> its = hki_pack_at<N>(s.is_wide, x, row.begin + p);
@@ -217,13 +222,13 @@ HKI_KERNEL void row_norm_backward(const row_norm s, const T *__restrict__ x,
             for (int j = 0; j < N; j++) {
                 const double slope = (double)given.at[j] * (double)scale.at[j];
                 sum += slope;
-                product += slope * ((double)its.at[j] - (double)centre);
+                product += slope * ((double)its.at[j] - (double)centre - rest);
             }
         });
         sum = hki_join_lanes<hki_added>(at, sum, room);
         product = hki_join_lanes<hki_added>(at, product, room);
-        const T shift = s.is_centred ? (T)(sum / s.elements) : 0;
         const T slope = (T)(product / s.elements * (double)inverse * (double)inverse);
+        const T shift = (T)((s.is_centred ? sum / s.elements : 0) - (double)slope * rest);
         each_pack<EACH>(s, at, row.size, [&](int64_t p, int64_t run) {
             const hki_pack<T, N> its = hki_pack_at<N>(s.is_wide, x, row.begin + p);
             const hki_pack<T, N> scale = affine_at<EACH, N>(s, row, gamma, p, run, (T)1);

@@ -115,6 +115,7 @@ template <class Result, class Element, class Computed> HKI_DEVICE Result row_res
             [[maybe_unused]] const A a = (A)stored_a;                                              \
             [[maybe_unused]] const V b = (V)stored_b, c = (V)stored_c;                             \
             [[maybe_unused]] const bool near = false;                                              \
+            [[maybe_unused]] const int narrow = 0; /* no halves */                                 \
             if constexpr (number_of<Element>::is_real)                                             \
                 return row_result<result, Element>(real);                                          \
             else                                                                                   \

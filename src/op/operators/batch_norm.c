@@ -12,7 +12,7 @@ HKI_ARGUMENTS_TABLE(batch_norm_backward, BATCH_NORM_BACKWARD_ARGUMENTS)
 enum { X, GAMMA, BETA, MEAN, VARIANCE };          /* inputs */
 enum { READ = 1 << X | 1 << GAMMA };              /* by each gradient */
 enum { BACK_X, BACK_DY, BACK_GAMMA, BACK_SAVED }; /* inputs of the gradient */
-enum { STATISTICS = 3 };                          /* rows of what is saved */
+enum { STATISTICS = 4 };                          /* rows of what is saved */
 
 /* ---- shapes -------------------------------------------------------------------------------------------- */
 
@@ -216,6 +216,7 @@ static void forward_reference(const hki_call *call, const double *const *in, dou
         out[1][c] = mean;
         out[1][shape.channels + c] = inverse;
         out[1][2 * shape.channels + c] = variance;
+        out[1][3 * shape.channels + c] = 0;
     }
 }
 
@@ -226,7 +227,8 @@ static void backward_reference(const hki_call *call, const double *const *in, do
     const bool given = ((const hki_batch_norm_backward_options *)call->options)->given;
     const double count = (double)(shape.samples * shape.inner);
     for (int64_t c = 0; c < shape.channels; c++) {
-        const double mean = in[BACK_SAVED][c], inverse = in[BACK_SAVED][shape.channels + c];
+        const double mean = in[BACK_SAVED][c] + in[BACK_SAVED][3 * shape.channels + c],
+                     inverse = in[BACK_SAVED][shape.channels + c];
         double gamma_sum = 0, beta_sum = 0;
         for (int64_t n = 0; n < shape.samples; n++)
             for (int64_t i = 0; i < shape.inner; i++) {
@@ -273,11 +275,11 @@ static const hki_sample forward_samples[] = {
 };
 
 static const hki_sample backward_samples[] = {
-    {.inputs = {HKI_SHAPE(3, 2, 4, 5), HKI_SHAPE(3, 2, 4, 5), HKI_SHAPE(2), HKI_SHAPE(3, 2)}},
-    {.inputs = {HKI_SHAPE(2, 3, 24, 24), HKI_SHAPE(2, 3, 24, 24), HKI_SHAPE(3), HKI_SHAPE(3, 3)}},
-    {.inputs = {HKI_SHAPE(2, 600), HKI_SHAPE(2, 600), HKI_SHAPE(600), HKI_SHAPE(3, 600)},
+    {.inputs = {HKI_SHAPE(3, 2, 4, 5), HKI_SHAPE(3, 2, 4, 5), HKI_SHAPE(2), HKI_SHAPE(4, 2)}},
+    {.inputs = {HKI_SHAPE(2, 3, 24, 24), HKI_SHAPE(2, 3, 24, 24), HKI_SHAPE(3), HKI_SHAPE(4, 3)}},
+    {.inputs = {HKI_SHAPE(2, 600), HKI_SHAPE(2, 600), HKI_SHAPE(600), HKI_SHAPE(4, 600)},
      .options = &(const hki_batch_norm_backward_options){.given = true}},
-    {.inputs = {HKI_SHAPE(0, 2), HKI_SHAPE(0, 2), HKI_SHAPE(2), HKI_SHAPE(3, 2)},
+    {.inputs = {HKI_SHAPE(0, 2), HKI_SHAPE(0, 2), HKI_SHAPE(2), HKI_SHAPE(4, 2)},
      .options = &(const hki_batch_norm_backward_options){.given = true}},
 };
 

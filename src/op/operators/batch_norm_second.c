@@ -106,6 +106,8 @@ static void state_init(state *self, const hki_grad_call *call)
         return;
     }
     hk_array *distance = subtract(x, mean(&self->channels, x));
+    distance =
+        subtract(distance, mean(&self->channels, distance)); /* what rounding the mean lost */
     hk_array *variance = mean(&self->channels, hki_op_call1(&hki_op_square, distance, NULL));
     const hki_scalar_options eps = {options->eps};
     self->r = hki_op_call1(&hki_op_rsqrt, hki_op_call1(&hki_op_add_scalar, variance, &eps), NULL);

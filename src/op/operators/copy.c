@@ -283,6 +283,23 @@ const hk_op hki_op_assign = {
     .reference = copy_reference,
 };
 
+static hk_array *as(hk_array *x, hk_dtype dtype)
+{
+    return !x || x->failed || x->dtype == dtype
+               ? x
+               : hki_op_call1(&hki_op_cast, x, &(const hki_cast_options){.dtype = dtype});
+}
+
+hk_array *hki_op_call_wide(const hk_op *op, hk_array *const *inputs, int input_count,
+                           const void *options, hk_dtype dtype)
+{
+    hk_array *wide[HKI_MAX_INPUTS];
+    for (int i = 0; i < input_count; i++)
+        wide[i] =
+            inputs[i] && 1u << inputs[i]->dtype & HKI_HALVES ? as(inputs[i], HK_F32) : inputs[i];
+    return as(hki_op_call(op, wide, input_count, options, (hk_device){NULL}, NULL), dtype);
+}
+
 /* ---- public functions built on them -------------------------------------------------------------------- */
 
 void(hk_assign)(hk_array *dst, hk_array *src)

@@ -2,6 +2,7 @@
 #include "base/half.h"
 #include "base/integer.h"
 #include "op/kernels/reduce/prod_gradients.h"
+#include "op/operators/copy.h"
 #include "op/operators/line.h"
 
 #define CUMULATIVE_ARGUMENTS(F, op)                                                                \
@@ -176,8 +177,9 @@ static hk_array *conjugate(hk_array *x)
 
 static void prod_grad(hki_grad_call *call)
 {
-    call->dx[0] = hki_op_call3(&hki_op_cumulative_prod_backward, conjugate(call->inputs[0]),
-                               conjugate(call->output), call->dy, call->options);
+    hk_array *const inputs[] = {conjugate(call->inputs[0]), conjugate(call->output), call->dy};
+    call->dx[0] = hki_op_call_wide(&hki_op_cumulative_prod_backward, inputs, 3, call->options,
+                                   call->input_dtype[0]);
 }
 
 HKI_CUMULATIVE_PROD_BACKWARD(static, prod_backward_f32, float, double)

@@ -136,18 +136,23 @@ static hk_array *dot(hk_array *x, hk_array *y, int64_t axis)
     return hki_op_call1(&hki_op_sum, hki_op_call2(&hki_op_multiply, x, y, NULL), &along);
 }
 
-/* Not so small that nothing could be divided by it; where it is, it has no gradient. */
-static hk_array *norm(hk_array *x, int64_t axis)
+static hk_array *norm(hk_array *x, int64_t axis, bool keepdims)
 {
-    const double least = least_norm * least_norm;
-    return hki_op_call1(&hki_op_sqrt,
-                        hki_op_call_number(&hki_op_maximum_scalar, dot(x, x, axis), least), NULL);
+    const hki_sum_options along = {.axes = {.ndim = 1, .dims = {axis}}, .keepdims = keepdims};
+    return hki_op_call1(&hki_op_norm, x, &along);
 }
 
+/* Not so small that nothing could be divided by it; where it is, it has no gradient. */
+static hk_array *divided(hk_array *x, hk_array *its_norm)
+{
+    return hki_op_call2(&hki_op_divide, x,
+                        hki_op_call_number(&hki_op_maximum_scalar, its_norm, least_norm), NULL);
+}
+
+/* One vector has length 1 before they are multiplied: the products of others may be too large or too small. */
 static hk_array *cosine(hk_array *x, hk_array *y, int64_t axis)
 {
-    hk_array *norms = hki_op_call2(&hki_op_multiply, norm(x, axis), norm(y, axis), NULL);
-    return hki_op_call2(&hki_op_divide, dot(x, y, axis), norms, NULL);
+    return divided(dot(divided(x, norm(x, axis, true)), y, axis), norm(y, axis, false));
 }
 
 static hk_array *cosine_compose(const hki_call *call)
@@ -181,7 +186,7 @@ static hk_array *distance(hk_array *x, hk_array *y)
 {
     hk_array *between =
         hki_op_call_number(&hki_op_add_scalar, hki_op_call2(&hki_op_subtract, x, y, NULL), apart);
-    return hki_op_call1(&hki_op_sqrt, dot(between, between, -1), NULL);
+    return norm(between, -1, false);
 }
 
 static hk_array *triplet_compose(const hki_call *call)

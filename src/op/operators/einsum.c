@@ -191,25 +191,11 @@ static hk_dtype dtype_of_sums(hk_dtype dtype)
     return hki_dtype_is_half(dtype) ? HK_F32 : is_own ? dtype : HK_I64;
 }
 
-static hk_array *with_bits(const hk_op *op, hk_array *x, int64_t bits)
-{
-    const hki_full_options number = {.value = (double)bits, .dtype = HK_I64};
-    hk_array *y =
-        hki_op_call(&hki_op_full, NULL, 0, &number, (hk_device){x->storage->device}, NULL);
-    return hki_op_call2(op, x, y, NULL);
-}
-
 /* Sums as the dtype, which narrow integers wrap around to. */
 static hk_array *narrowed(hk_array *x, hk_dtype dtype)
 {
-    const int bits = 8 * (int)hk_dtype_bytes(dtype);
-    if (!x->failed && x->dtype == HK_I64 && bits < 64) {
-        const int64_t sign = INT64_C(1) << (bits - 1);
-        x = with_bits(&hki_op_bitwise_and, x, 2 * sign - 1);
-        if (!hki_dtype_is_unsigned(dtype))
-            x = with_bits(&hki_op_subtract, with_bits(&hki_op_bitwise_xor, x, sign), sign);
-    }
-    return hki_op_call1(&hki_op_cast, x, &(const hki_cast_options){dtype});
+    const bool wraps = !x->failed && 1u << x->dtype & HKI_INTEGERS && 1u << dtype & HKI_INTEGERS;
+    return hki_op_call1(wraps ? &hki_op_wrap : &hki_op_cast, x, &(const hki_cast_options){dtype});
 }
 
 static bool check_inputs(hki_call *call, const char *subscripts, hk_array *const *inputs, int count,

@@ -64,6 +64,7 @@ SAMPLES_2(samples_U2_above_one, ABOVE_ONE)
 SAMPLES_2(samples_U2_broad, BROAD)
 SAMPLES_2(samples_U2R_broad, BROAD, RANGE)
 SAMPLES_2(samples_U2S_any, ANY, VALUE)
+SAMPLES_2(samples_U2S_positive, POSITIVE, VALUE)
 SAMPLES_2(samples_U2_small, SMALL)
 SAMPLES_2(samples_U2S_small, SMALL, VALUE)
 #define samples_C2_any samples_U2_any

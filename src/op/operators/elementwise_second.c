@@ -51,6 +51,13 @@ static hk_array *line(hk_array *x, double a, double b)
     return plus(times(x, a), b);
 }
 
+/* x / y, or 0 where y is. */
+static hk_array *share(hk_array *x, hk_array *y)
+{
+    hk_array *is_zero = line(hki_op_call1(&hki_op_abs, sign(y), NULL), -1, 1);
+    return multiply(divide(x, add(y, is_zero)), line(is_zero, -1, 1));
+}
+
 /* ---- p h'(k): of p = dy ddx, what is kept, in order, and the row's options --------------------------------------- */
 
 typedef hk_array *(*slope_fn)(hk_array *p, hk_array *const *k, double value);
@@ -66,13 +73,15 @@ typedef hk_array *(*slope_fn)(hk_array *p, hk_array *const *k, double value);
 /* Constant but for jumps: nothing flows. */
 SLOPE(flat, (void)p, NULL)
 SLOPE(twice, times(p, 2))
-SLOPE(minus_twice_x, times(multiply(p, x), -2))
-SLOPE(twice_x, times(multiply(p, x), 2))
-SLOPE(one_less_twice_x, multiply(p, line(x, -2, 1)))
 SLOPE(of_divide_b, divide(multiply(p, y), square(x)))
 SLOPE(of_divide_y, negative(divide(p, x)))
+SLOPE(of_log_of_sum, negative(share(share(p, x), x)))
 SLOPE(of_sqrt, times(divide(p, square(x)), -0.5))
-SLOPE(of_rsqrt, times(multiply(p, square(x)), -1.5))
+SLOPE(of_reciprocal, times(divide(divide(p, square(x)), x), 2))
+SLOPE(of_rsqrt, times(divide(hki_op_call2(&hki_op_rsqrt_grad, p, x, NULL), x), -1.5))
+SLOPE(of_tan, times(multiply(hki_op_call2(&hki_op_tan_grad, p, x, NULL),
+                             hki_op_call1(&hki_op_tan, x, NULL)),
+                    2))
 SLOPE(of_expm1, multiply(p, exponential(x)))
 SLOPE(of_log1p, negative(divide(p, square(plus(x, 1)))))
 SLOPE(of_log2, times(divide(p, square(x)), -1 / log(2)))
@@ -87,9 +96,10 @@ SLOPE(of_atan, times(divide(multiply(p, x), square(plus(square(x), 1))), -2))
 SLOPE(of_asinh, negative(multiply(multiply(p, x), to_power(plus(square(x), 1), -1.5))))
 SLOPE(of_acosh, negative(multiply(multiply(p, x), to_power(plus(square(x), -1), -1.5))))
 SLOPE(of_atanh, times(divide(multiply(p, x), square(line(square(x), -1, 1))), 2))
-SLOPE(of_erf, times(multiply(multiply(p, x), exponential(negative(square(x)))), -4 / sqrt(M_PI)))
+SLOPE(of_erf, times(multiply(hki_op_call2(&hki_op_erf_grad, p, x, NULL), x), -2))
 
-SLOPE(of_power_x_a, multiply(p, multiply(multiply(y, plus(y, -1)), power(x, plus(y, -2)))))
+/* y (y - 1) x^(y - 2), and 0 where y (y - 1) is. */
+SLOPE(of_power_x_a, hki_op_call3(&hki_op_power_grad_x, multiply(p, y), x, plus(y, -1), NULL))
 SLOPE(of_power_x_b,
       multiply(multiply(p, power(x, plus(y, -1))), plus(multiply(y, logarithm(x)), 1)))
 SLOPE(of_power_y_a, divide(multiply(p, y), x))
@@ -104,17 +114,39 @@ SLOPE(of_atan2_mixed, times(multiply(multiply(p, multiply(x, y)), inverse_square
 SLOPE(of_atan2_minus_mixed, negative(of_atan2_mixed(p, k, value)))
 SLOPE(of_atan2_own, multiply(multiply(p, subtract(square(x), square(y))), inverse_square(x, y)))
 
-/* x / y, or 0 where y is. */
-static hk_array *share(hk_array *x, hk_array *y)
+/* With l = hypot(x, y): y^2 / l^3, -x y / l^3, x^2 / l^3. */
+static hk_array *hypot_slopes(hk_array *p, hk_array *a, hk_array *b, hk_array *x, hk_array *y)
 {
-    hk_array *is_zero = line(hki_op_call1(&hki_op_abs, sign(y), NULL), -1, 1);
-    return multiply(divide(x, add(y, is_zero)), line(is_zero, -1, 1));
+    hk_array *length = hki_op_call2(&hki_op_hypot, x, y, NULL);
+    return share(multiply(multiply(p, share(a, length)), share(b, length)), length);
 }
-SLOPE(of_hypot_a, share(p, y))
-SLOPE(of_hypot_y, negative(share(share(multiply(p, x), y), y)))
+SLOPE(of_hypot_xx, hypot_slopes(p, y, y, x, y))
+SLOPE(of_hypot_mixed, negative(hypot_slopes(p, x, y, x, y)))
+SLOPE(of_hypot_yy, hypot_slopes(p, x, x, x, y))
 
-SLOPE(of_logaddexp_a, multiply(p, exponential(subtract(x, y))))
-SLOPE(of_logaddexp_y, negative(of_logaddexp_a(p, k, value)))
+/* p s (1 - s) of s = sigmoid(x), without what rounding s loses; p (1 - t^2) of t = tanh(x). */
+static hk_array *sigmoid_slope(hk_array *p, hk_array *x)
+{
+    return hki_op_call2(&hki_op_sigmoid_grad, p, x, NULL);
+}
+static hk_array *tanh_slope(hk_array *p, hk_array *x)
+{
+    return hki_op_call2(&hki_op_tanh_grad, p, x, NULL);
+}
+static hk_array *tangent(hk_array *x)
+{
+    return hki_op_call1(&hki_op_tanh, x, NULL);
+}
+/* 2 s - 1 of s = sigmoid(x) */
+static hk_array *centred_sigmoid(hk_array *x)
+{
+    return tangent(times(x, 0.5));
+}
+SLOPE(of_sigmoid, negative(multiply(sigmoid_slope(p, x), centred_sigmoid(x))))
+SLOPE(of_tanh, times(multiply(tanh_slope(p, x), tangent(x)), -2))
+
+SLOPE(of_logaddexp_own, sigmoid_slope(p, subtract(x, y)))
+SLOPE(of_logaddexp_other, negative(of_logaddexp_own(p, k, value)))
 SLOPE(where_not_positive, subtract(p, multiply(p, step(x))))
 
 /* exp(-x^2 / 2) / sqrt(2 pi) (2 - x^2) */
@@ -128,36 +160,31 @@ static hk_array *of_gelu_tanh(hk_array *p, hk_array *const *k, double value)
     const double c = sqrt(2 / M_PI), d = 0.044715;
     hk_array *x = k[0], *squares = square(x);
     hk_array *slope = line(squares, 3 * c * d, c);
-    hk_array *t = hki_op_call1(&hki_op_tanh, multiply(x, line(squares, c * d, c)), NULL);
-    hk_array *sum =
-        subtract(add(slope, times(squares, 3 * c * d)), multiply(multiply(x, t), square(slope)));
+    hk_array *u = multiply(x, line(squares, c * d, c));
+    hk_array *sum = subtract(add(slope, times(squares, 3 * c * d)),
+                             multiply(multiply(x, tangent(u)), square(slope)));
     (void)value;
-    return multiply(multiply(p, line(square(t), -1, 1)), sum);
+    return multiply(tanh_slope(p, u), sum);
 }
 
-/* With s = sigmoid(x): s (1 - s). */
-static hk_array *sigmoid_slope(hk_array *s)
-{
-    return multiply(s, line(s, -1, 1));
-}
-SLOPE(of_softplus, multiply(p, sigmoid_slope(sigmoid(x))))
+SLOPE(of_softplus, sigmoid_slope(p, x))
 
 /* s (1 - s) (2 + x (1 - 2 s)) */
 static hk_array *of_silu(hk_array *p, hk_array *const *k, double value)
 {
-    hk_array *s = sigmoid(k[0]);
+    hk_array *x = k[0];
     (void)value;
-    return multiply(multiply(p, sigmoid_slope(s)), plus(multiply(k[0], line(s, -2, 1)), 2));
+    return multiply(sigmoid_slope(p, x), line(multiply(x, centred_sigmoid(x)), -1, 2));
 }
 
 /* With w = tanh(softplus(x)): s (1 - w^2) (2 + x (1 - s - 2 w s)). */
 static hk_array *of_mish(hk_array *p, hk_array *const *k, double value)
 {
     hk_array *x = k[0], *s = sigmoid(x);
-    hk_array *w = hki_op_call1(&hki_op_tanh, hki_op_call1(&hki_op_softplus, x, NULL), NULL);
-    hk_array *inner = subtract(line(s, -1, 1), times(multiply(w, s), 2));
+    hk_array *rise = hki_op_call1(&hki_op_softplus, x, NULL), *w = tangent(rise);
+    hk_array *inner = subtract(sigmoid(negative(x)), times(multiply(w, s), 2));
     (void)value;
-    return multiply(multiply(p, multiply(s, line(square(w), -1, 1))), plus(multiply(x, inner), 2));
+    return multiply(multiply(tanh_slope(p, rise), s), plus(multiply(x, inner), 2));
 }
 
 /* A third within (-3, 3). */
@@ -185,20 +212,21 @@ static const slope_fn slopes[HKI_OP_COUNT][2] = {
     [HKI_OP_ID_remainder_grad_y] = {flat, flat},
     [HKI_OP_ID_atan2_grad_x] = {of_atan2_mixed, of_atan2_own},
     [HKI_OP_ID_atan2_grad_y] = {of_atan2_own, of_atan2_minus_mixed},
-    [HKI_OP_ID_hypot_grad_x] = {of_hypot_a, of_hypot_y},
-    [HKI_OP_ID_hypot_grad_y] = {of_hypot_a, of_hypot_y},
+    [HKI_OP_ID_hypot_grad_x] = {of_hypot_xx, of_hypot_mixed},
+    [HKI_OP_ID_hypot_grad_y] = {of_hypot_mixed, of_hypot_yy},
     [HKI_OP_ID_copysign_grad_x] = {flat, flat},
-    [HKI_OP_ID_logaddexp_grad_x] = {of_logaddexp_a, of_logaddexp_y},
-    [HKI_OP_ID_logaddexp_grad_y] = {of_logaddexp_a, of_logaddexp_y},
+    [HKI_OP_ID_logaddexp_grad_x] = {of_logaddexp_own, of_logaddexp_other},
+    [HKI_OP_ID_logaddexp_grad_y] = {of_logaddexp_other, of_logaddexp_own},
     [HKI_OP_ID_prelu_grad_x] = {flat, where_not_positive},
     [HKI_OP_ID_prelu_grad_y] = {where_not_positive},
+    [HKI_OP_ID_log_of_sum_grad] = {of_log_of_sum},
     [HKI_OP_ID_sqrt_grad] = {of_sqrt},
     [HKI_OP_ID_abs_grad] = {flat},
     [HKI_OP_ID_square_grad] = {twice},
-    [HKI_OP_ID_sigmoid_grad] = {one_less_twice_x},
-    [HKI_OP_ID_tanh_grad] = {minus_twice_x},
+    [HKI_OP_ID_sigmoid_grad] = {of_sigmoid},
+    [HKI_OP_ID_tanh_grad] = {of_tanh},
     [HKI_OP_ID_relu_grad] = {flat},
-    [HKI_OP_ID_reciprocal_grad] = {minus_twice_x},
+    [HKI_OP_ID_reciprocal_grad] = {of_reciprocal},
     [HKI_OP_ID_rsqrt_grad] = {of_rsqrt},
     [HKI_OP_ID_expm1_grad] = {of_expm1},
     [HKI_OP_ID_log1p_grad] = {of_log1p},
@@ -206,7 +234,7 @@ static const slope_fn slopes[HKI_OP_COUNT][2] = {
     [HKI_OP_ID_log10_grad] = {of_log10},
     [HKI_OP_ID_sin_grad] = {of_sin},
     [HKI_OP_ID_cos_grad] = {of_cos},
-    [HKI_OP_ID_tan_grad] = {twice_x},
+    [HKI_OP_ID_tan_grad] = {of_tan},
     [HKI_OP_ID_asin_grad] = {of_asin},
     [HKI_OP_ID_acos_grad] = {of_acos},
     [HKI_OP_ID_atan_grad] = {of_atan},

@@ -73,7 +73,7 @@ static bool gives_bools(int element, hk_dtype dtype)
 {
     const double in[3] = {0};
     _Alignas(double) char out[sizeof(double)];
-    const hki_numbers numbers = {0, 0};
+    const hki_numbers numbers = {0};
     memset(out, 77, sizeof out);
     hki_run run = {.n = 1,
                    .in = {(const char *)&in[0], (const char *)&in[1], (const char *)&in[2]},
@@ -88,7 +88,7 @@ static void test_instruction_sets(hk_dtype dtype)
 {
     static double memory[3][LENGTH];
     static _Alignas(double) char expected[LENGTH * 8], actual[LENGTH * 8];
-    const hki_numbers numbers = {0.75, 2.5};
+    const hki_numbers numbers = {.s = 0.75, .t = 2.5};
     const int64_t bytes = dtype == HK_F64 ? 8 : 4;
     hki_run run = {.n = LENGTH, .given = &numbers};
     for (int i = 0; i < 3; i++) {
@@ -133,7 +133,7 @@ static void test_integer_loops(hk_dtype dtype)
 {
     static _Alignas(8) unsigned char memory[3][LENGTH * 8], expected[LENGTH * 8],
         actual[LENGTH * 8];
-    const hki_numbers numbers = {1, 5};
+    const hki_numbers numbers = {.s = 1, .t = 5};
     const int64_t bytes = (int64_t)hk_dtype_bytes(dtype);
     uint64_t seed = dtype;
     int loops = 0;

@@ -99,7 +99,7 @@ static bool forward_infer(hki_call *call)
     saved->ndim = of.groups ? 3 : x->shape.ndim - (int)of.axes + 1;
     if (of.groups)
         saved->dims[1] = of.groups;
-    saved->dims[saved->ndim - 1] = 2;
+    saved->dims[saved->ndim - 1] = 3;
     call->out_dtype[0] = call->out_dtype[1] = x->dtype;
     return true;
 }
@@ -352,26 +352,26 @@ static const hki_sample group_samples[] = {
      .options = GROUP(.groups = 2)},
 };
 static const hki_sample backward_samples[] = {
-    {.inputs = {HKI_SHAPE(5, 21), HKI_SHAPE(5, 21), HKI_SHAPE(5, 2), HKI_SHAPE(21)},
+    {.inputs = {HKI_SHAPE(5, 21), HKI_SHAPE(5, 21), HKI_SHAPE(5, 3), HKI_SHAPE(21)},
      .options = BACK(.axes = 1, .is_centred = true)},
-    {.inputs = {HKI_SHAPE(3, 4, 5), HKI_SHAPE(3, 4, 5), HKI_SHAPE(3, 2, 2), HKI_SHAPE(4)},
+    {.inputs = {HKI_SHAPE(3, 4, 5), HKI_SHAPE(3, 4, 5), HKI_SHAPE(3, 2, 3), HKI_SHAPE(4)},
      .options = BACK(.groups = 2, .is_centred = true)},
-    {.inputs = {HKI_SHAPE(3, 9), HKI_SHAPE(3, 9), HKI_SHAPE(3, 2), HKI_SHAPE_NONE},
+    {.inputs = {HKI_SHAPE(3, 9), HKI_SHAPE(3, 9), HKI_SHAPE(3, 3), HKI_SHAPE_NONE},
      .options = BACK(.axes = 1)},
-    {.inputs = {HKI_SHAPE(0, 9), HKI_SHAPE(0, 9), HKI_SHAPE(0, 2), HKI_SHAPE(9)},
+    {.inputs = {HKI_SHAPE(0, 9), HKI_SHAPE(0, 9), HKI_SHAPE(0, 3), HKI_SHAPE(9)},
      .options = BACK(.axes = 1)},
 };
 static const hki_sample weigh_samples[] = {
-    {.inputs = {HKI_SHAPE(5, 21), HKI_SHAPE(5, 21), HKI_SHAPE(5, 2)},
+    {.inputs = {HKI_SHAPE(5, 21), HKI_SHAPE(5, 21), HKI_SHAPE(5, 3)},
      .options = BACK(.axes = 1, .is_centred = true)},
-    {.inputs = {HKI_SHAPE(3, 4, 5), HKI_SHAPE(3, 4, 5), HKI_SHAPE(3, 2, 2)},
+    {.inputs = {HKI_SHAPE(3, 4, 5), HKI_SHAPE(3, 4, 5), HKI_SHAPE(3, 2, 3)},
      .options = BACK(.groups = 2, .is_centred = true)},
-    {.inputs = {HKI_SHAPE(0, 9), HKI_SHAPE(0, 9), HKI_SHAPE(0, 2)}, .options = BACK(.axes = 1)},
-    {.inputs = {HKI_SHAPE(70, 2, 3), HKI_SHAPE(70, 2, 3), HKI_SHAPE(70, 2, 2)},
+    {.inputs = {HKI_SHAPE(0, 9), HKI_SHAPE(0, 9), HKI_SHAPE(0, 3)}, .options = BACK(.axes = 1)},
+    {.inputs = {HKI_SHAPE(70, 2, 3), HKI_SHAPE(70, 2, 3), HKI_SHAPE(70, 2, 3)},
      .options = BACK(.axes = 1, .is_centred = true)},
-    {.inputs = {HKI_SHAPE(900, 50), HKI_SHAPE(900, 50), HKI_SHAPE(900, 2)},
+    {.inputs = {HKI_SHAPE(900, 50), HKI_SHAPE(900, 50), HKI_SHAPE(900, 3)},
      .options = BACK(.axes = 1)},
-    {.inputs = {HKI_SHAPE(3, 4), HKI_SHAPE(3, 4), HKI_SHAPE(2)}, .options = BACK(.axes = 2)},
+    {.inputs = {HKI_SHAPE(3, 4), HKI_SHAPE(3, 4), HKI_SHAPE(3)}, .options = BACK(.axes = 2)},
 };
 
 /* ---- operators ------------------------------------------------------------------------------------------- */

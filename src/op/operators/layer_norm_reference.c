@@ -33,8 +33,9 @@ void hki_layer_norm_reference(const hki_call *call, const double *const *in, dou
                 (x[j] - mean) * inverse * (call->inputs[1] ? in[1][at] : 1) +
                 (has_beta ? in[2][at] : 0);
         }
-        out[1][2 * r] = mean;
-        out[1][2 * r + 1] = inverse;
+        out[1][3 * r] = mean;
+        out[1][3 * r + 1] = inverse;
+        out[1][3 * r + 2] = 0;
     }
 }
 
@@ -43,7 +44,7 @@ void hki_layer_norm_backward_reference(const hki_call *call, const double *const
 {
     const hki_row_norm_shape shape = shape_of(call, call->options);
     for (int64_t r = 0; r < shape.rows; r++) {
-        const double mean = in[2][2 * r], inverse = in[2][2 * r + 1];
+        const double mean = in[2][3 * r] + in[2][3 * r + 2], inverse = in[2][3 * r + 1];
         double shift = 0, slope = 0;
         for (int pass = 0; pass < 2; pass++)
             for (int64_t j = 0; j < shape.size; j++) {
@@ -69,7 +70,7 @@ void hki_layer_norm_weigh_reference(const hki_call *call, const double *const *i
         out[0][i] = 0;
     for (int64_t i = 0; i < shape.rows * shape.size; i++) {
         const int64_t r = i / shape.size, at = affine_at(&shape, r, i % shape.size);
-        out[0][at] += in[1][i] * (in[0][i] - in[2][2 * r]) * in[2][2 * r + 1];
+        out[0][at] += in[1][i] * (in[0][i] - in[2][3 * r] - in[2][3 * r + 2]) * in[2][3 * r + 1];
         out[0][count + at] += in[1][i];
     }
 }

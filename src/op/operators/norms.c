@@ -5,6 +5,8 @@
 #include "op/operators/linalg.h"
 #include "op/operators/reduce.h"
 
+#include <float.h>
+#include <hocket/autograd.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -70,15 +72,41 @@ static hk_array *replaced(hk_array *mask, hk_array *x, double value)
     return hki_op_call3(&hki_op_where, mask, constant(x, value), x, NULL);
 }
 
+/* What magnitudes are divided by, so that no power is too large or too small: the one that counts most. The norm does not depend on it, and so
+ * it has no gradient. Not 0, nor infinite. */
+static hk_array *scale_of(hk_array *magnitudes, double p, const hki_sum_options *axes)
+{
+    const hki_sum_options kept = {.axes = axes->axes, .keepdims = true};
+    const bool is_f64 = magnitudes->dtype == HK_F64;
+    const hki_range_options finite = {is_f64 ? DBL_MIN : (double)FLT_MIN,
+                                      is_f64 ? DBL_MAX : (double)FLT_MAX};
+    hk_array *most = hki_op_call1(p < 0 ? &hki_op_min : &hki_op_max, magnitudes, &kept);
+    return (hk_detach)(hki_op_call1(&hki_op_clip, most, &finite));
+}
+
+/* A result of `axes` of a value that has kept them. */
+static hk_array *as_result(hk_array *kept, const hki_sum_options *axes)
+{
+    return axes->keepdims ? kept : hki_op_call1(&hki_op_sum, kept, axes);
+}
+
 /* Slopes at 0 would not be finite: what is 0 goes another way. */
 static hk_array *any_norm(hk_array *x, double p, const hki_sum_options *axes)
 {
-    hk_array *zeros = is_zero(x);
-    hk_array *powers = hki_op_call_number(&hki_op_power_scalar, absolute(replaced(zeros, x, 1)), p);
-    hk_array *sum = hki_op_call1(&hki_op_sum, replaced(zeros, powers, p < 0 ? INFINITY : 0), axes);
+    const double nothing = p < 0 ? INFINITY : 0;
+    if (x->failed)
+        return x;
+    if (x->size == 0) /* of nothing */
+        return hki_op_call_number(&hki_op_add_scalar, hki_op_call1(&hki_op_sum, x, axes), nothing);
+    hk_array *zeros = is_zero(x), *magnitudes = absolute(replaced(zeros, x, 1));
+    hk_array *scale = scale_of(replaced(zeros, magnitudes, nothing), p, axes);
+    hk_array *powers = hki_op_call_number(&hki_op_power_scalar,
+                                          hki_op_call2(&hki_op_divide, magnitudes, scale, NULL), p);
+    hk_array *sum = hki_op_call1(&hki_op_sum, replaced(zeros, powers, nothing), axes);
     zeros = is_zero(sum);
     hk_array *root = hki_op_call_number(&hki_op_power_scalar, replaced(zeros, sum, 1), 1 / p);
-    return replaced(zeros, root, p < 0 ? INFINITY : 0);
+    root = hki_op_call2(&hki_op_multiply, root, as_result(scale, axes), NULL);
+    return replaced(zeros, root, nothing);
 }
 
 static hk_array *vector_norm_compose(const hki_call *call)

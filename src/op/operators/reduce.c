@@ -8,6 +8,8 @@
 #include "op/call/plan.h"
 #include "op/kernels/elementwise/elementwise.h"
 #include "op/kernels/reduce/reduce_samples.h"
+#include "op/operators/copy.h"
+#include "op/operators/elementwise_gradient.h"
 
 #include <math.h>
 
@@ -25,6 +27,7 @@ typedef enum reduce_result {
     RESULT_WIDE,
     RESULT_MEAN,
     RESULT_I64,
+    RESULT_F64,
     RESULT_BOOL
 } reduce_result;
 
@@ -94,6 +97,8 @@ static hk_dtype result_dtype(reduce_result result, hk_dtype dtype)
         return hki_dtype_is_inexact(dtype) ? dtype : HK_F64;
     case RESULT_I64:
         return HK_I64;
+    case RESULT_F64:
+        return HK_F64;
     case RESULT_BOOL:
         return HK_BOOL;
     case RESULT_SAME:
@@ -123,6 +128,14 @@ static bool reduce_infer(hki_call *call)
 }
 
 /* ---- pieces -------------------------------------------------------------------------------------------- */
+
+/* Sums of these could wrap around in a word, which a mean does not. */
+static hki_reduce_kind kind_of(const hk_op *op, hk_dtype dtype)
+{
+    const reduction *what = op->data;
+    const bool is_long = what->finish == FINISH_MEAN && (dtype == HK_I64 || dtype == HK_U64);
+    return is_long ? HKI_REDUCE_TOTAL : what->kind;
+}
 
 /* A sum over axis 0 may be one over samples. */
 static bool sums_samples(const hk_op *op, hk_dtype dtype, int ndim, unsigned mask)
@@ -173,10 +186,11 @@ static unsigned call_geometry(const hki_kernel_call *call, hki_reduce_geometry *
 }
 
 /* What becomes of words that gathered `gathered` elements each. */
-static void finish(const reduction *what, hk_dtype from, int64_t gathered, hki_reduce_word *words,
-                   int64_t count)
+static void finish(const reduction *what, hki_reduce_kind kind, hk_dtype from, int64_t gathered,
+                   hki_reduce_word *words, int64_t count)
 {
-    const bool is_mean = what->finish == FINISH_MEAN && hki_dtype_is_real(from);
+    const bool is_mean =
+        what->finish == FINISH_MEAN && (hki_dtype_is_real(from) || kind == HKI_REDUCE_TOTAL);
     if (is_mean)
         hki_reduce_divide(words, count, (double)gathered);
     for (int64_t k = 0; !is_mean && what->finish != FINISH_NONE && k < count; k++) {
@@ -201,6 +215,58 @@ static void finish(const reduction *what, hk_dtype from, int64_t gathered, hki_r
         case FINISH_NONE:
             break;
         }
+    }
+}
+
+/* The largest absolute value of what gave a kept element; NaN where one is NaN. */
+static double largest_of(const hki_tensor *x, const hki_reduce_geometry *geometry, int64_t k)
+{
+    hki_reduce_word most, least;
+    hki_reduce_words(HKI_REDUCE_MAX, x->dtype, geometry, x->data, k, k + 1, 0, geometry->gone.count,
+                     &most);
+    hki_reduce_words(HKI_REDUCE_MIN, x->dtype, geometry, x->data, k, k + 1, 0, geometry->gone.count,
+                     &least);
+    return most.f > -least.f || most.f != most.f ? most.f : -least.f;
+}
+
+/* Of a kept element whose sum, or sum of squares, left the range of doubles or of sums over samples: of elements that are first divided by
+ * the largest one. */
+static double scaled(const hki_tensor *x, const hki_reduce_geometry *geometry, int64_t k,
+                     bool is_mean, double otherwise)
+{
+    const hki_reduce_axes *kept = &geometry->kept, *gone = &geometry->gone;
+    const double largest = largest_of(x, geometry, k);
+    const int64_t from = hki_reduce_offset(kept, kept->in_strides, k);
+    double sum = 0;
+    if (!(largest > 0 && largest < (double)INFINITY))
+        return otherwise;
+    for (int64_t i = 0; i < gone->count; i++) {
+        const int64_t at = from + hki_reduce_offset(gone, gone->in_strides, i);
+        const double part = (x->dtype == HK_F32 ? (double)((const float *)x->data)[at]
+                                                : ((const double *)x->data)[at]) /
+                            largest;
+        sum += is_mean ? part : part * part;
+    }
+    return largest * (is_mean ? sum / (double)gone->count : sqrt(sum));
+}
+
+/* Rarely: what could not be gathered as it was. words: of kept elements from `begin` on, finished. */
+static void mend(const hki_kernel_call *call, const hki_reduce_geometry *geometry,
+                 hki_reduce_word *words, int64_t begin, int64_t count)
+{
+    enum { SMALL = -480, LARGE = 500 }; /* exponents of a norm whose squares are precise doubles */
+    const reduce_finish finished = ((const reduction *)call->op->data)->finish;
+    const hk_dtype dtype = call->in[0].dtype;
+    const bool is_mean = finished == FINISH_MEAN;
+    if ((dtype != HK_F32 && dtype != HK_F64) || (!is_mean && finished != FINISH_ROOT))
+        return;
+    for (int64_t k = 0; k < count; k++) {
+        const double value = words[k].f;
+        const bool is_outside =
+            is_mean ? !isfinite(value)
+                    : dtype == HK_F64 && !(value > ldexp(1, SMALL) && value < ldexp(1, LARGE));
+        if (is_outside)
+            words[k].f = scaled(&call->in[0], geometry, begin + k, is_mean, value);
     }
 }
 
@@ -243,7 +309,9 @@ static void store(const hki_kernel_call *call, const hki_reduce_geometry *geomet
     const hk_dtype dtype = call->out[0].dtype;
     const int64_t inner = kept->ndim ? kept->dims[kept->ndim - 1] : 1;
     const int64_t stride = kept->ndim ? kept->out_strides[kept->ndim - 1] : 0;
-    finish(call->op->data, call->in[0].dtype, geometry->gone.count, words, end - begin);
+    finish(call->op->data, kind_of(call->op, call->in[0].dtype), call->in[0].dtype,
+           geometry->gone.count, words, end - begin);
+    mend(call, geometry, words, begin, end - begin);
     for (int64_t k = begin, count; k < end; k += count) {
         const int64_t at = hki_reduce_offset(kept, kept->out_strides, k);
         count = hki_min(end - k, inner - k % inner);
@@ -272,8 +340,8 @@ static reduce_range range_of(const hki_kernel_call *call, const hki_reduce_geome
 
 static void reduce_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
-    const hki_reduce_kind kind = ((const reduction *)call->op->data)->kind;
     const hki_tensor *x = &call->in[0];
+    const hki_reduce_kind kind = kind_of(call->op, x->dtype);
     hki_reduce_geometry geometry;
     hki_reduce_samples samples;
     const unsigned mask = call_geometry(call, &geometry);
@@ -302,7 +370,7 @@ static void reduce_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
 /* One partial after the other, in the order of pieces. */
 static void join_in_order(const hki_kernel_call *call, int64_t count)
 {
-    const hki_reduce_kind kind = ((const reduction *)call->op->data)->kind;
+    const hki_reduce_kind kind = kind_of(call->op, call->in[0].dtype);
     for (int64_t piece = 1; piece < call->piece_count; piece++)
         hki_reduce_join(kind, call->in[0].dtype, (hki_reduce_word *)(void *)call->partials,
                         hki_partials_of(call, call->first_piece + piece), count);
@@ -347,22 +415,32 @@ static void mean_grad(hki_grad_call *call)
     call->dx[0] = hki_reduce_stretch(dy, shape, call->options);
 }
 
+static void mean_wide_grad(hki_grad_call *call)
+{
+    mean_grad(call);
+    hki_set_summed(call, 0, call->dx[0]);
+}
+
+/* By an operator that looks at each element again. */
+static hk_array *backward(const hki_grad_call *call, const hk_op *op)
+{
+    hk_array *const inputs[] = {call->inputs[0], call->output, call->dy};
+    return hki_op_call_wide(op, inputs, 3, call->options, call->input_dtype[0]);
+}
+
 static void extremum_grad(hki_grad_call *call)
 {
-    call->dx[0] = hki_op_call3(&hki_op_extremum_backward, call->inputs[0], call->output, call->dy,
-                               call->options);
+    call->dx[0] = backward(call, &hki_op_extremum_backward);
 }
 
 static void prod_grad(hki_grad_call *call)
 {
-    call->dx[0] =
-        hki_op_call3(&hki_op_prod_backward, call->inputs[0], call->output, call->dy, call->options);
+    call->dx[0] = backward(call, &hki_op_prod_backward);
 }
 
 static void norm_grad(hki_grad_call *call)
 {
-    call->dx[0] =
-        hki_op_call3(&hki_op_norm_backward, call->inputs[0], call->output, call->dy, call->options);
+    call->dx[0] = backward(call, &hki_op_norm_backward);
 }
 
 /* ---- batches ------------------------------------------------------------------------------------------- */
@@ -373,6 +451,12 @@ static hki_batch_kind sum_batch(hki_batch *batch)
         return HKI_BATCH_NONE;
     hki_batch_kind each = hki_batch_first(batch);
     return hki_reduce_mask_of(batch->options, batch->in[0]->shape.ndim) & 1 ? HKI_BATCH_SUM : each;
+}
+
+/* Where samples are not added up. */
+static hki_batch_kind each_batch(hki_batch *batch)
+{
+    return sum_batch(batch) == HKI_BATCH_EACH ? HKI_BATCH_EACH : HKI_BATCH_NONE;
 }
 
 /* Sums, divided at the end. */
@@ -433,11 +517,9 @@ typedef struct plain {
 } plain;
 
 static const plain plainly[] = {
-    [HKI_REDUCE_SUM] = {0, add},
-    [HKI_REDUCE_PROD] = {1, multiply},
-    [HKI_REDUCE_SQUARES] = {0, add_square},
-    [HKI_REDUCE_COUNT] = {0, add_truth},
-    [HKI_REDUCE_MAX] = {-INFINITY, fmax},
+    [HKI_REDUCE_SUM] = {0, add},         [HKI_REDUCE_TOTAL] = {0, add},
+    [HKI_REDUCE_PROD] = {1, multiply},   [HKI_REDUCE_SQUARES] = {0, add_square},
+    [HKI_REDUCE_COUNT] = {0, add_truth}, [HKI_REDUCE_MAX] = {-INFINITY, fmax},
     [HKI_REDUCE_MIN] = {INFINITY, fmin},
 };
 
@@ -588,3 +670,31 @@ const hk_op hki_op_exponent_offset = {
     .reference = reduce_reference,
     .data = &exponent_offset_reduction,
 };
+
+/* For variances: the mean, and the sum of squares, as float64, which round no more than once. */
+#define WIDE_REDUCTION(op, kind, finish_by, gradient, doc_text)                                    \
+    static const reduction op##_reduction = {HKI_REDUCE_##kind, FINISH_##finish_by, RESULT_F64};   \
+    const hk_op hki_op_##op = {                                                                    \
+        HKI_OP_NAMED(op),                                                                          \
+        HKI_OP_SAMPLES(nonempty_samples),                                                          \
+        .params = sum_params,                                                                      \
+        .options_bytes = sizeof(hki_sum_options),                                                  \
+        .signature = "x",                                                                          \
+        .doc = doc_text,                                                                           \
+        .dtypes = HKI_FLOATS,                                                                      \
+        .internal = true,                                                                          \
+        .host_only = true,                                                                         \
+        .infer = reduce_infer,                                                                     \
+        .split = HKI_SPLIT_PLAN,                                                                   \
+        .plan = reduce_plan,                                                                       \
+        .batch = each_batch,                                                                       \
+        .kernel = {[HKI_CPU] = reduce_cpu},                                                        \
+        .join = reduce_join,                                                                       \
+        .grad = gradient,                                                                          \
+        .no_grad_why = "operators that call it have gradients",                                    \
+        .reference = reduce_reference,                                                             \
+        .tolerance_f32 = 1e-6,                                                                     \
+        .data = &op##_reduction,                                                                   \
+    };
+WIDE_REDUCTION(mean_wide, TOTAL, MEAN, mean_wide_grad, "Mean along axes as float64.")
+WIDE_REDUCTION(squares_wide, SQUARES, NONE, NULL, "Sum of squares along axes as float64.")

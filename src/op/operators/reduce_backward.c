@@ -3,6 +3,8 @@
 #include "op/kernels/reduce/reduce_kernel.h"
 #include "op/operators/reduce.h"
 
+#include <math.h>
+
 HKI_OPTIONS_TABLE(sum, REDUCE_OPTIONS)
 
 static bool backward_infer(hki_call *call)
@@ -76,8 +78,11 @@ typedef struct backward_loops {
     static void norm_##name(const hki_reduce_axes *gone, const T *x, const T *v, T y, T g, T *dx)  \
     {                                                                                              \
         (void)v;                                                                                   \
+        const double share = (double)g / (double)y;                                                \
         for (int64_t i = 0; i < gone->count; i++)                                                  \
-            DX_AT(i) = y == 0 ? 0 : X_AT(i) * (g / y);                                             \
+            DX_AT(i) = (T)(y == 0                                    ? 0                           \
+                           : isinf(share) || fabs(share) < 0x1p-1022 ? X_AT(i) / y * g             \
+                                                                     : (double)X_AT(i) * share);   \
     }
 
 EXTREMUM(f32, float)

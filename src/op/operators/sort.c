@@ -228,6 +228,7 @@ static void unsort_kernel(const hki_kernel_call *call, int64_t piece, int64_t be
 {
     const hki_tensor *dy = &call->in[0];
     const hki_lines lines = lines_of(dy->ndim, dy->dims, call->options);
+    const int64_t bytes = (int64_t)hki_dtype_bytes(dy->dtype);
     (void)piece;
     for (int64_t i = begin; i < end; i++) {
         const int64_t at = hki_lines_at(&lines, i);
@@ -235,10 +236,8 @@ static void unsort_kernel(const hki_kernel_call *call, int64_t piece, int64_t be
         for (int64_t j = 0; j < lines.size; j++) {
             const int64_t from = at + j * lines.inner;
             const int64_t to = at + indices[j * lines.inner] * lines.inner;
-            if (dy->dtype == HK_F32)
-                ((float *)call->out[0].data)[to] = ((const float *)dy->data)[from];
-            else
-                ((double *)call->out[0].data)[to] = ((const double *)dy->data)[from];
+            memcpy((char *)call->out[0].data + to * bytes, (const char *)dy->data + from * bytes,
+                   (size_t)bytes);
         }
     }
 }
@@ -328,7 +327,7 @@ const hk_op hki_op_unsort = {
     .options_bytes = sizeof(hki_sort_options),
     .signature = "dy, indices",
     .doc = "Gradient of sort.",
-    .dtypes = HKI_FLOATS,
+    .dtypes = HKI_REALS,
     .contiguous = true,
     .internal = true,
     .infer = unsort_infer,

@@ -15,16 +15,21 @@ static inline hki_sum_options hki_over(const hk_dims *axes, bool keepdims)
     return (hki_sum_options){.axes = *axes, .keepdims = keepdims};
 }
 
-/* One over what a sum of squares is divided by: infinite where that is not positive. */
-static inline double hki_variance_share(const hki_var_options *options, double count)
+/* What a sum of squares is divided by, 0 where that is not positive. */
+static inline double hki_variance_divisor(const hki_var_options *options, double count)
 {
     const double divisor = count - options->correction;
-    return 1 / (divisor > 0 ? divisor : 0);
+    return divisor > 0 ? divisor : 0;
 }
 
-/* The sums of (x - mean)^2 over axes, divided by `count` less correction, in the current scope: in one pass where there is a kernel for
- * it. mean has kept its axes; count: how many elements one of the result stands for. */
-hk_array *hki_variance_about(hk_array *x, hk_array *mean, const hki_var_options *options,
-                             double count);
+/* All in the current scope; x is of float32 or float64. */
+
+/* x less its mean over axes, as precise as x is: a mean that was rounded would be too far from those that are far from 0. */
+hk_array *hki_centred(hk_array *x, const hk_dims *axes);
+
+/* The sums of (x - mean)^2 over axes, divided by `count` less correction, or their roots: rounded at the end alone. mean: NULL, or that of x,
+ * which has kept its axes; count: how many elements one of the result stands for. */
+hk_array *hki_variance(hk_array *x, hk_array *mean, const hki_var_options *options, double count,
+                       bool is_root);
 
 #endif

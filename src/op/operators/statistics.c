@@ -82,53 +82,75 @@ static bool var_infer(hki_call *call)
     return infer_over(call, &options->axes, options->keepdims);
 }
 
-/* x, or its elements as float64 where they are none of floats. */
-static hk_array *as_real(hk_array *x)
+static hk_array *as(hk_array *x, hk_dtype dtype)
 {
-    return hki_dtype_is_real(x->dtype)
+    return x->failed || x->dtype == dtype
                ? x
-               : hki_op_call1(&hki_op_cast, x, &(const hki_cast_options){.dtype = HK_F64});
+               : hki_op_call1(&hki_op_cast, x, &(const hki_cast_options){.dtype = dtype});
+}
+
+/* What x is computed as: halves as float32, what is none of floats as float64. */
+static hk_dtype wide_dtype(hk_dtype dtype)
+{
+    return dtype == HK_F32 || 1u << dtype & HKI_HALVES ? HK_F32 : HK_F64;
+}
+
+static hk_array *as_wide(hk_array *x)
+{
+    return as(x, wide_dtype(x->dtype));
+}
+
+static hk_array *spread_compose(const hki_call *call, bool is_root)
+{
+    const hki_var_options *options = call->options;
+    return as(hki_variance(as_wide(call->arrays[0]), NULL, options,
+                           count_of(&call->inputs[0]->shape, &options->axes), is_root),
+              call->out_dtype[0]);
 }
 
 static hk_array *var_compose(const hki_call *call)
 {
-    const hki_var_options *options = call->options;
-    const hki_sum_options kept = hki_over(&options->axes, true);
-    hk_array *x = as_real(call->arrays[0]);
-    return hki_variance_about(x, hki_op_call1(&hki_op_mean, x, &kept), options,
-                              count_of(&call->inputs[0]->shape, &options->axes));
+    return spread_compose(call, false);
 }
 
 static hk_array *std_compose(const hki_call *call)
 {
-    return hki_op_call1(&hki_op_sqrt, hki_op_call1(&hki_op_var, call->arrays[0], call->options),
-                        NULL);
+    return spread_compose(call, true);
 }
 
-/* dy, times a number, for each element of x. */
-static hk_array *stretched(const hki_grad_call *call, hk_array *dy, double number)
+/* y, times a number, for each element of x. */
+static hk_array *stretched(const hki_grad_call *call, hk_array *y, double number)
 {
     const hki_var_options *options = call->options;
     const hki_sum_options over_axes = hki_over(&options->axes, options->keepdims);
-    return hki_reduce_stretch(hki_op_call_number(&hki_op_multiply_scalar, dy, number),
+    return hki_reduce_stretch(hki_op_call_number(&hki_op_multiply_scalar, y, number),
                               &call->input_shape[0], &over_axes);
 }
 
-/* 2 (x - mean) dy / (count - correction), of a mean that broadcasts. */
-static hk_array *variance_slope(const hki_grad_call *call, hk_array *dy, hk_array *mean)
+/* slope (x - mean) number / (count - correction), in the dtype that x is computed as. */
+static hk_array *spread_slope(const hki_grad_call *call, hk_array *slope, double number)
 {
     const hki_var_options *options = call->options;
     const double count = count_of(&call->input_shape[0], &options->axes);
     return hki_op_call2(&hki_op_multiply,
-                        stretched(call, dy, 2 * hki_variance_share(options, count)),
-                        hki_op_call2(&hki_op_subtract, call->inputs[0], mean, NULL), NULL);
+                        stretched(call, slope, number / hki_variance_divisor(options, count)),
+                        hki_centred(as_wide(call->inputs[0]), &options->axes), NULL);
 }
 
 static void var_grad(hki_grad_call *call)
 {
-    const hki_sum_options kept = hki_over(&((const hki_var_options *)call->options)->axes, true);
-    call->dx[0] =
-        variance_slope(call, call->dy, hki_op_call1(&hki_op_mean, call->inputs[0], &kept));
+    call->dx[0] = as(spread_slope(call, as_wide(call->dy), 2), call->input_dtype[0]);
+}
+
+/* By dy / y, or 0 where the deviation is, as the gradient of norm is. */
+static void std_grad(hki_grad_call *call)
+{
+    hk_array *dy = as_wide(call->dy), *y = as_wide(call->output);
+    hk_array *zero = hki_op_call_number(&hki_op_multiply_scalar, dy, 0);
+    hk_array *is_zero = hki_op_call1(&hki_op_logical_not, y, NULL);
+    hk_array *slope =
+        hki_op_call3(&hki_op_where, is_zero, zero, hki_op_call2(&hki_op_divide, dy, y, NULL), NULL);
+    call->dx[0] = as(spread_slope(call, slope, 1), call->input_dtype[0]);
 }
 
 static double var_of(const double *values, int64_t count, const void *options)
@@ -186,21 +208,21 @@ static hk_array *var_mean_compose(const hki_call *call)
 {
     const hki_var_options *options = call->options;
     const hki_sum_options kept = hki_over(&options->axes, true);
-    hk_array *x = as_real(call->arrays[0]), *mean = hki_op_call1(&hki_op_mean, x, &kept);
-    call->more[0] = mean->failed ? mean : without_axes(mean, &call->out_shape[1]);
-    return hki_variance_about(x, mean, options, count_of(&call->inputs[0]->shape, &options->axes));
+    hk_array *x = as_wide(call->arrays[0]), *mean = hki_op_call1(&hki_op_mean, x, &kept);
+    call->more[0] =
+        mean->failed ? mean : as(without_axes(mean, &call->out_shape[1]), call->out_dtype[1]);
+    return as(
+        hki_variance(x, mean, options, count_of(&call->inputs[0]->shape, &options->axes), false),
+        call->out_dtype[0]);
 }
 
 static void var_mean_grad(hki_grad_call *call)
 {
-    const hki_var_options *options = call->options;
-    const hki_sum_options over_axes = hki_over(&options->axes, options->keepdims);
-    const double count = count_of(&call->input_shape[0], &options->axes);
+    const double count =
+        count_of(&call->input_shape[0], &((const hki_var_options *)call->options)->axes);
     hk_array *of_variance = NULL, *of_mean = NULL;
     if (call->dys[0])
-        of_variance =
-            variance_slope(call, call->dys[0],
-                           hki_reduce_stretch(call->outputs[1], &call->input_shape[0], &over_axes));
+        of_variance = as(spread_slope(call, as_wide(call->dys[0]), 2), call->input_dtype[0]);
     if (call->dys[1])
         of_mean = stretched(call, call->dys[1], 1 / count);
     call->dx[0] = !of_mean       ? of_variance
@@ -244,7 +266,8 @@ static hk_array *logsumexp_compose(const hki_call *call)
     hk_array *offset = hki_op_call1(&hki_op_exponent_offset, x, &kept);
     hk_array *powers =
         hki_op_call1(&hki_op_exp, hki_op_call2(&hki_op_subtract, x, offset, NULL), NULL);
-    hk_array *logs = hki_op_call1(&hki_op_log, hki_op_call1(&hki_op_sum, powers, &last), NULL);
+    hk_array *logs =
+        hki_op_call_number(&hki_op_log_of_sum, hki_op_call1(&hki_op_sum, powers, &last), 0);
     return hki_op_call2(&hki_op_add, logs, without_axes(offset, &call->out_shape[0]), NULL);
 }
 
@@ -305,11 +328,14 @@ const hk_op hki_op_std = {
     .options_bytes = sizeof(hki_var_options),
     HKI_OP_SAMPLES(var_samples),
     .signature = "x",
-    .doc = "Standard deviation along axes (all by default): the square root of hk_var.",
+    .doc = "Standard deviation along axes (all by default): the square root of hk_var, rounded "
+           "after the root. The gradient is 0 where the deviation is.",
     .formula = "y = sqrt(sum of (x - mean)^2 over axes / (how many they are - correction))",
     .dtypes = HKI_ALL_DTYPES,
     .infer = var_infer,
     .compose = std_compose,
+    .grad = std_grad,
+    .grad_reads = {1 | HKI_READS_OUTPUT},
     .reference = std_reference,
     .tolerance_f32 = 1e-5,
 };
@@ -328,7 +354,7 @@ const hk_op hki_op_var_mean = {
     .infer = var_mean_infer,
     .compose = var_mean_compose,
     .grad = var_mean_grad,
-    .grad_reads = {1 | HKI_READS_OUTPUT_1},
+    .grad_reads = {1},
     .reference = var_mean_reference,
     .tolerance_f32 = 1e-5,
 };
@@ -339,7 +365,7 @@ const hk_op hki_op_logsumexp = {
     HKI_OP_SAMPLES(logsumexp_samples),
     .signature = "x",
     .doc = "Logarithm of the sum of exponentials along axes (all by default), without overflow; "
-           "-inf for none.",
+           "-inf for none. Where all are -inf the gradient is 0.",
     .formula = "y = ln(sum of e ** x over axes)",
     .dtypes = HKI_FLOATS,
     .infer = logsumexp_infer,

@@ -2,7 +2,8 @@
    reentrant, allocates nothing, and works on the channels [begin, end) of the whole arrays (pointers
    are to channel 0), a few at a time, so that what several passes read stays in the cache.
 
-   statistics are [3][channels]: mean, 1 / sqrt(variance + eps), variance (biased). Sums are in double,
+   statistics are [4][channels]: mean, 1 / sqrt(variance + eps), variance (biased), and what rounding the
+   mean lost: elements go by both parts of it. Sums are in double,
    over samples first, then over a channel's positions: a channel's bytes are a pure function of the
    shape and the instruction set, and do not depend on the range it is in. Source: Ioffe and Szegedy,
    "Batch Normalization", 2015. */

@@ -107,10 +107,12 @@ static void NORM_FN(forward_block)(const hki_batch_norm_shape *shape, double eps
         variance[c] /= given_mean ? 1 : count;
         double inverse = 1 / sqrt(variance[c] + eps);
         scale[c] = (double)gamma[c0 + c] * inverse;
-        shift[c] = (double)beta[c0 + c];
+        const double rest = mean[c] - (double)(T)mean[c];
+        shift[c] = (double)beta[c0 + c] - rest * scale[c];
         statistics[c0 + c] = (T)mean[c];
         statistics[shape->channels + c0 + c] = (T)inverse;
         statistics[2 * shape->channels + c0 + c] = (T)variance[c];
+        statistics[3 * shape->channels + c0 + c] = (T)rest;
     }
     for (int64_t p = 0, end; p < positions; p = end) {
         end = tile_end(p, positions, TILE);
@@ -131,13 +133,15 @@ static void NORM_FN(backward_block)(const hki_batch_norm_shape *shape, bool give
     const double count = (double)(samples * inner);
     double mean[TILE], sum[TILE] = {0}, product[TILE] = {0};
     double sums[TILE], products[TILE], wide_mean[TILE];
-    double scale[TILE], shift[TILE], slope[TILE];
+    double scale[TILE], shift[TILE], slope[TILE], centre[TILE];
     T mean_at[TILE], scale_at[TILE], shift_at[TILE], slope_at[TILE];
     x += c0 * inner;
     dy += c0 * inner;
     dx += c0 * inner;
-    for (int64_t c = 0; c < block; c++)
-        mean[c] = (double)statistics[c0 + c];
+    for (int64_t c = 0; c < block; c++) {
+        centre[c] = (double)statistics[c0 + c];
+        mean[c] = centre[c] + (double)statistics[3 * shape->channels + c0 + c];
+    }
     for (int64_t p = 0, end; p < positions; p = end) {
         end = tile_end(p, positions, TILE);
         spread_f64(mean, inner, p, end, wide_mean);
@@ -149,14 +153,14 @@ static void NORM_FN(backward_block)(const hki_batch_norm_shape *shape, bool give
     for (int64_t c = 0; c < block; c++) {
         double inverse = (double)statistics[shape->channels + c0 + c];
         scale[c] = (double)gamma[c0 + c] * inverse;
-        shift[c] = -scale[c] * sum[c] / count;
         slope[c] = -scale[c] * inverse * inverse * product[c] / count;
+        shift[c] = -scale[c] * sum[c] / count - slope[c] * (mean[c] - centre[c]);
         gradients[c0 + c] = (T)(product[c] * inverse);
         gradients[shape->channels + c0 + c] = (T)sum[c];
     }
     for (int64_t p = 0, end; p < positions; p = end) {
         end = tile_end(p, positions, TILE);
-        NORM_SPREAD(mean, inner, p, end, mean_at);
+        NORM_SPREAD(centre, inner, p, end, mean_at);
         NORM_SPREAD(scale, inner, p, end, scale_at);
         NORM_SPREAD(shift, inner, p, end, shift_at);
         NORM_SPREAD(slope, inner, p, end, slope_at);

@@ -106,6 +106,21 @@ HKI_EVERYWHERE double hki_sigmoid_f64(double x)
     return (x < 0 ? power : 1) / (1 + power);
 }
 
+/* e^-|x| / (1 + e^-|x|)^2, as for floats. Within 5 ulp. */
+HKI_EVERYWHERE double hki_logistic_bell_f64(double magnitude, double factor)
+{
+    double scale, power = hki_exp_parts_f64(-magnitude, 0, &scale), gate = 1 / (1 + power * scale);
+    return gate * gate * (power * factor) * scale;
+}
+HKI_EVERYWHERE double hki_sigmoid_slope_f64(double x)
+{
+    return hki_logistic_bell_f64(fabs(x), 1);
+}
+HKI_EVERYWHERE double hki_tanh_slope_f64(double x)
+{
+    return hki_logistic_bell_f64(2 * fabs(x), 4);
+}
+
 /* Within 3.5 ulp. For negative x the scale comes last, so that x e^x is rounded once next to 0. */
 HKI_EVERYWHERE double hki_silu_f64(double x)
 {
@@ -266,6 +281,15 @@ HKI_EVERYWHERE double hki_bell_f64(double x)
     double high = hki_double_of_bits(hki_bits_of_double(magnitude) & 0xfffffffff8000000);
     double rest = (magnitude - high) * (magnitude + high);
     return hki_exp_sum_f64(-0.5 * (high * high), -0.5 * rest);
+}
+
+/* e^(-x^2), likewise. Within 2 ulp. */
+HKI_EVERYWHERE double hki_gauss_f64(double x)
+{
+    double magnitude = fabs(x);
+    magnitude = magnitude > 28.0 ? 28.0 : magnitude;
+    double high = hki_double_of_bits(hki_bits_of_double(magnitude) & 0xfffffffff8000000);
+    return hki_exp_sum_f64(-(high * high), (high - magnitude) * (high + magnitude));
 }
 
 /* The normal distribution function of -|x|, divided by e^(-x^2 / 2). */

@@ -77,14 +77,16 @@ typedef enum hki_element {
 #undef ROW
 #undef CHECKED
 
-/* The numbers of a row: s and t of its expressions. */
+/* The numbers of a row: s and t of its expressions, and, as loops of floats are also those of
+ * halves, 1 where the values are of float16, 2 for bfloat16, else 0. */
 typedef struct hki_numbers {
     double s, t;
+    int narrow;
 } hki_numbers;
 /* Of a call of a row: what its options hold; 0 for those it does not have. */
 static inline hki_numbers hki_element_numbers(const hk_op *op, const void *options)
 {
-    hki_numbers numbers = {0, 0};
+    hki_numbers numbers = {0};
     if (options)
         memcpy(&numbers, options, op->options_bytes);
     return numbers;

@@ -23,7 +23,8 @@
         const int64_t n = run->n;                                                                  \
         const hki_numbers *numbers = run->given;                                                   \
         const T s = NUMBER(numbers->s), t = NUMBER(numbers->t);                                    \
-        (void)s, (void)t;
+        const int narrow = numbers->narrow;                                                        \
+        (void)s, (void)t, (void)narrow;
 #define END                                                                                        \
     return -1;                                                                                     \
     }

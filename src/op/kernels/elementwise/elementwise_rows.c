@@ -55,6 +55,7 @@ void hki_row_init(hki_row *row, hki_element element, hki_numbers numbers, const 
     const hk_dtype wide = hki_wide_of(values);
     hki_row_init_loop(row, hki_element_loop(element, wide), numbers, in, in_count, wide, out, wide);
     row->takes_one = hki_element_takes_one(element, in_count);
+    row->numbers.narrow = values == HK_F16 ? 1 : values == HK_BF16 ? 2 : 0;
 }
 
 bool hki_row_is_direct(const hki_row *row, const hki_run *run)

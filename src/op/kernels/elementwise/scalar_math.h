@@ -98,6 +98,23 @@ HKI_EVERYWHERE float hki_log_f32(float x)
     return x >= 0 ? x < INFINITY ? value : x : NAN;
 }
 
+/* factor e^-m / (1 + e^-m)^2: not by what the function gives, which is 1 long before its slope is 0. Within 6 ulp. */
+HKI_EVERYWHERE float hki_logistic_bell_f32(float magnitude, float factor)
+{
+    float within = magnitude > 110.0f ? 110.0f : magnitude;
+    float power = hki_exp_below_f32(-within, 0), gate = 1.0f / (1.0f + power * 0x1p-64f);
+    float value = gate * gate * power * (0x1p-64f * factor);
+    return magnitude != magnitude ? magnitude : value;
+}
+HKI_EVERYWHERE float hki_sigmoid_slope_f32(float x)
+{
+    return hki_logistic_bell_f32(fabsf(x), 1);
+}
+HKI_EVERYWHERE float hki_tanh_slope_f32(float x)
+{
+    return hki_logistic_bell_f32(2.0f * fabsf(x), 4);
+}
+
 /* For |r| <= pi / 4, minimax polynomials. */
 HKI_EVERYWHERE float hki_sin_of_f32(float r)
 {
@@ -165,6 +182,16 @@ HKI_EVERYWHERE float hki_bell_f32(float x)
 {
     float high = hki_float_of_bits(hki_bits_of_float(x) & 0xfffff000u);
     return hki_exp_below_f32(high * (-0.5f * high), (high - x) * (high + x) * 0.5f);
+}
+
+/* e^(-x^2), likewise. Within 3 ulp. */
+HKI_EVERYWHERE float hki_gauss_f32(float x)
+{
+    float within = fabsf(x);
+    within = within > 10.6f ? 10.6f : within;
+    float high = hki_float_of_bits(hki_bits_of_float(within) & 0xfffff000u);
+    float value = hki_exp_below_f32(-high * high, (high - within) * (high + within)) * 0x1p-64f;
+    return x != x ? x : value;
 }
 
 /* Within 4 ulp. */
@@ -346,6 +373,40 @@ HKI_EVERYWHERE double hki_hypot_f64(double x, double y)
     return hypot(x, y);
 }
 
+/* x / |(x, y)|, the slope of hypot by x: 0 at (0, 0), and the limit where one is infinite. */
+HKI_EVERYWHERE float hki_hypot_slope_f32(float x, float y)
+{
+    bool any = fabsf(x) == INFINITY || fabsf(y) == INFINITY;
+    double a = any ? (fabsf(x) == INFINITY ? copysign(1.0, (double)x) : 0.0 * (double)(x == x))
+                   : (double)x;
+    double b = any ? (fabsf(y) == INFINITY ? 1.0 : 0.0) : (double)y;
+    double length = sqrt(a * a + b * b);
+    return (float)(length == 0 ? 0 : a / length);
+}
+HKI_EVERYWHERE double hki_hypot_slope_f64(double x, double y)
+{
+    double most = fabs(x) > fabs(y) ? fabs(x) : fabs(y);
+    bool any = fabs(x) == (double)INFINITY || fabs(y) == (double)INFINITY;
+    double a = any ? (fabs(x) == (double)INFINITY ? copysign(1.0, x) : 0) : x / most;
+    double b = any ? (fabs(y) == (double)INFINITY ? 1.0 : 0) : y / most;
+    return x == 0 && y == 0 ? 0 : a / sqrt(a * a + b * b);
+}
+
+/* x / (x^2 + y^2), the slope of an angle: 0 at (0, 0), and where one is infinite. */
+HKI_EVERYWHERE float hki_angle_slope_f32(float x, float y)
+{
+    double a = (double)x, b = (double)y, square = a * a + b * b;
+    bool is_end = square == 0 || fabsf(x) == INFINITY || fabsf(y) == INFINITY;
+    return (float)(is_end ? 0 : a / square);
+}
+HKI_EVERYWHERE double hki_angle_slope_f64(double x, double y)
+{
+    double most = fabs(x) > fabs(y) ? fabs(x) : fabs(y);
+    double a = x / most, b = y / most;
+    bool is_end = (x == 0 && y == 0) || fabs(x) == (double)INFINITY || fabs(y) == (double)INFINITY;
+    return is_end ? 0 : a / (a * a + b * b) / most;
+}
+
 /* ---- remainders: of the divisor's sign; the quotient is the whole number that goes with them */
 
 #define HKI_REMAINDERS(T, suffix)                                                                  \
@@ -446,6 +507,26 @@ HKI_EVERYWHERE float hki_logaddexp_f32(float x, float y)
     return (float)hki_wide_logaddexp((double)x, (double)y);
 }
 
+/* e^x / (e^x + e^y), the slope of logaddexp by x; none of both where both are 0. */
+#define HKI_SHARE(T, suffix)                                                                       \
+    HKI_EVERYWHERE T hki_share_##suffix(T x, T y)                                                  \
+    {                                                                                              \
+        T share = hki_sigmoid_##suffix(x - y), same = x == -(T)INFINITY ? 0 : (T)0.5;              \
+        return x == y ? same : share;                                                              \
+    }
+HKI_SHARE(float, f32)
+HKI_SHARE(double, f64)
+
+/* Of halves, as floats: the one next to x towards y. */
+HKI_EVERYWHERE float hki_next_half(bool is_f16, float x, float y)
+{
+    uint32_t bits = is_f16 ? hki_f16_from_float(x) : hki_bf16_from_float(x);
+    uint32_t least = y < 0 ? 0x8001u : 1u;
+    uint32_t beside = x == 0 ? least : (x < y) == (x > 0) ? bits + 1 : bits - 1;
+    float next = is_f16 ? hki_f16_to_float((uint16_t)beside) : hki_bf16_to_float((uint16_t)beside);
+    return x != x || y != y ? x + y : x == y ? y : next;
+}
+
 /* Rounds towards zero; b is not 0. Wraps around for the smallest integer over -1. */
 HKI_EVERYWHERE int64_t hki_divide_int(int64_t a, int64_t b)
 {
@@ -501,7 +582,8 @@ HKI_EVERYWHERE int64_t hki_power_int(int64_t a, int64_t b)
     ONE(ceil) ONE(floor) ONE(trunc) ONE(rint) TWO(copysign) TWO(nextafter) TWO(fmod)               \
     TWO(remainder) TWO(floor_divide) TWO(atan2) TWO(hypot) TWO(logaddexp)                          \
     ONE(gelu) ONE(gelu_slope) ONE(gelu_tanh) ONE(gelu_tanh_slope) ONE(silu) ONE(silu_slope)        \
-    ONE(softplus) ONE(mish) ONE(mish_slope)
+    ONE(softplus) ONE(mish) ONE(mish_slope) ONE(sigmoid_slope) ONE(tanh_slope) ONE(gauss)          \
+    TWO(share) TWO(hypot_slope) TWO(angle_slope)
 /* clang-format on */
 
 /* A number of a row as an integer; infinite ones are the ends of the range. */

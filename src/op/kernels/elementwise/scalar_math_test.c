@@ -75,6 +75,20 @@ static long double mishl(long double x)
     return gatedl(x, tanhl(softplusl(x)));
 }
 
+static long double sigmoid_slopel(long double x)
+{
+    const long double power = expl(-fabsl(x));
+    return power / ((1 + power) * (1 + power));
+}
+static long double tanh_slopel(long double x)
+{
+    return 4 * sigmoid_slopel(2 * x);
+}
+static long double gaussl(long double x)
+{
+    return expl(-x * x);
+}
+
 /* Of what is not above 0. */
 static float float_falling(float x)
 {
@@ -123,6 +137,9 @@ static const function functions[] = {
     WITHIN(trunc, 0, 0),
     WITHIN(rint, 0, 0),
     OF(sigmoid, logisticl, INFINITY, 2.5), /* of floats no number below 0x1p-128 */
+    WITHIN(sigmoid_slope, 6, 5),
+    WITHIN(tanh_slope, 6, 5),
+    WITHIN(gauss, 3, 2),
     WITHIN(mish, 0.51, 4.5),
     WITHIN(gelu_tanh, 0.51, 2500), /* a power of e whose exponent is rounded, up to 745 */
 };

@@ -122,11 +122,36 @@ LANES_TARGET static void LANES_FN(search)(const pool_plan *plan, const T *x, int
     }
 }
 
+/* What is not finite because its sum was too large: from elements that were made smaller by a power of two, which changes no digit. */
+LANES_TARGET static void LANES_FN(mend_average)(const pool_plan *plan, int64_t oy, const T *x, T *y)
+{
+    const hki_pool2d_geometry *g = plan->g;
+    const pool_span rows = plan->rows[oy];
+    for (int64_t ox = 0; ox < g->out_width; ox++) {
+        const pool_span columns = plan->columns[ox];
+        const int64_t shift = ox * g->stride_width - g->pad_width;
+        const T count = (T)window_count(plan, oy, ox);
+        T share = 1;
+        while (share * count > 1)
+            share /= 2;
+        for (int64_t l = 0; l < L; l++) {
+            T sum = 0;
+            for (int32_t k = rows.begin; k < rows.end; k++)
+                for (int32_t j = columns.begin; j < columns.end; j++)
+                    sum += x[(k * g->in_width + shift + j) * L + l] * share;
+            if (!isfinite(y[ox * L + l]))
+                y[ox * L + l] = sum / (count * share);
+        }
+    }
+}
+
 /* The means of a row of windows; x is at kernel row 0 of it. */
 LANES_TARGET static void LANES_FN(average)(const pool_plan *plan, int64_t oy, const T *x, T *y)
 {
     const hki_pool2d_geometry *g = plan->g;
     const pool_span rows = plan->rows[oy];
+    V odd = {0}; /* NaN once a mean is not finite */
+    bool any_odd = false;
     for (int64_t ox = 0; ox < g->out_width; ox++) {
         const pool_span columns = plan->columns[ox];
         const int64_t shift = ox * g->stride_width - g->pad_width;
@@ -134,8 +159,14 @@ LANES_TARGET static void LANES_FN(average)(const pool_plan *plan, int64_t oy, co
         for (int32_t k = rows.begin; k < rows.end; k++)
             for (int32_t j = columns.begin; j < columns.end; j++)
                 sum = sum + *(const V *)(x + (k * g->in_width + shift + j) * L);
-        *(V *)(y + ox * L) = sum / (T)window_count(plan, oy, ox);
+        sum = sum / (T)window_count(plan, oy, ox);
+        odd = odd + (sum - sum);
+        *(V *)(y + ox * L) = sum;
     }
+    for (int64_t l = 0; l < L; l++)
+        any_odd |= odd[l] != odd[l];
+    if (any_odd)
+        LANES_FN(mend_average)(plan, oy, x, y);
 }
 
 LANES_TARGET static void LANES_FN(forward)(const pool_plan *plan, const void *x, void *y,

@@ -111,7 +111,8 @@ POOL_TARGET static void POOL_FN(average_forward_2x2)(const hki_pool2d_geometry *
             FOR_STEPS(j, g->out_width)
             {
                 CORNERS(row0, row1, j);
-                STORE(y + j, (c0 + c1 + c2 + c3) * (T)0.25);
+                const T share = (T)0.25; /* first, which is exact: a sum may be too large */
+                STORE(y + j, c0 * share + c1 * share + c2 * share + c3 * share);
             }
         }
     }

@@ -10,6 +10,8 @@ enum { LANES = 8 };
 typedef double row_norm_doubles __attribute__((vector_size(LANES * sizeof(double))));
 /* Of a variance and eps, and of sums: between them no product that matters left the range of floats. */
 static const double LEAST = 1e-24, LARGEST = 1e36;
+/* A mean that is more deviations away from 0 is not precise enough as one float. */
+static const double FAR = 4;
 
 #define NORM_T float
 

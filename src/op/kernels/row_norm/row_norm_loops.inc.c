@@ -54,6 +54,19 @@ NORM_TARGET static double NORM_FN(squares)(const T *x, int64_t size, T shift, do
     return rest;
 }
 
+/* The mean of x - shift, whose differences lose nothing next to it. */
+NORM_TARGET static double NORM_FN(rest_of_mean)(const T *x, int64_t size, T shift)
+{
+    row_norm_doubles lanes = {0};
+    double rest = 0;
+    int64_t j = 0;
+    for (; j + LANES <= size; j += LANES)
+        lanes += WIDE(AT(x, 0) - shift);
+    for (; j < size; j++)
+        rest += (double)x[j] - (double)shift;
+    return (NORM_FN(join)(&lanes) + rest) / (double)size;
+}
+
 /* totals: of dy gamma, and of dy gamma (x - mean), where gamma may be NULL. Likewise. */
 NORM_TARGET static void NORM_FN(products)(const T *x, const T *dy, const T *gamma, int64_t size,
                                           T mean, T inverse, double totals[2])
@@ -105,11 +118,27 @@ NORM_TARGET static void NORM_FN(write_each)(const T *x, const T *gamma, const T 
             y[j] = (x[j] - mean) * inverse;
 }
 
+/* less: what is left of the mean, in deviations. */
+NORM_TARGET static void NORM_FN(write_far)(const T *x, const T *gamma, const T *beta, T *restrict y,
+                                           int64_t size, T mean, T inverse, T less)
+{
+    for (int64_t j = 0; j < size; j++)
+        y[j] =
+            ((x[j] - mean) * inverse - less) * (gamma ? gamma[j] : 1) + (beta ? beta[j] : (T)-0.0);
+}
+
 NORM_TARGET static void NORM_FN(write_run)(const T *x, T *restrict y, int64_t size, T mean, T scale,
                                            T shift)
 {
     for (int64_t j = 0; j < size; j++)
         y[j] = (x[j] - mean) * scale + shift;
+}
+
+/* squares: the mean of (x - shift)^2, where the mean of x is shift + rest. */
+NORM_TARGET static double NORM_FN(inverse)(double squares, double rest, double eps)
+{
+    const double variance = squares - rest * rest;
+    return 1 / sqrt((variance > 0 ? variance : 0) + eps);
 }
 
 NORM_TARGET static void NORM_FN(forward)(const hki_row_norm_shape *of, double eps, const T *x,
@@ -122,19 +151,29 @@ NORM_TARGET static void NORM_FN(forward)(const hki_row_norm_shape *of, double ep
         T *to = y + r * size;
         const double mean = of->is_centred ? NORM_FN(sum)(row, size) / (double)size : 0;
         const T shift = (T)mean;
-        const double moved = mean - (double)shift;
-        const double variance =
-            NORM_FN(squares)(row, size, shift, eps) / (double)size - moved * moved;
-        const T inverse = (T)(1 / sqrt((variance > 0 ? variance : 0) + eps));
+        const double squares = NORM_FN(squares)(row, size, shift, eps) / (double)size;
+        double rest = mean - (double)shift, inverse_of = NORM_FN(inverse)(squares, rest, eps);
+        const bool is_far = fabs(mean) * inverse_of > FAR;
+        if (is_far) {
+            rest = NORM_FN(rest_of_mean)(row, size, shift);
+            inverse_of = NORM_FN(inverse)(squares, rest, eps);
+        }
+        const T inverse = (T)inverse_of, less = is_far ? (T)(rest * inverse_of) : 0;
         const int64_t first = r % of->groups * runs;
-        statistics[2 * r] = shift;
-        statistics[2 * r + 1] = inverse;
-        if (of->inner == 1)
-            NORM_FN(write_each)
-        (row, gamma ? gamma + first : NULL, beta ? beta + first : NULL, to, size, shift, inverse);
+        statistics[3 * r] = shift;
+        statistics[3 * r + 1] = inverse;
+        statistics[3 * r + 2] = is_far ? (T)rest : 0;
+        if (of->inner == 1 && is_far)
+            NORM_FN(write_far)
+        (row, gamma ? gamma + first : NULL, beta ? beta + first : NULL, to, size, shift, inverse,
+         less);
+        else if (of->inner == 1)
+            NORM_FN(write_each)(row, gamma ? gamma + first : NULL, beta ? beta + first : NULL, to,
+                                size, shift, inverse);
         else for (int64_t i = 0; i < runs; i++) NORM_FN(write_run)(
             row + i * of->inner, to + i * of->inner, of->inner, shift,
-            gamma ? inverse * gamma[first + i] : inverse, beta ? beta[first + i] : 0);
+            gamma ? inverse * gamma[first + i] : inverse,
+            (beta ? beta[first + i] : 0) - (gamma ? less * gamma[first + i] : less));
     }
 }
 
@@ -179,13 +218,16 @@ NORM_TARGET static void NORM_FN(backward)(const hki_row_norm_shape *of, const T 
 {
     const int64_t size = of->size, runs = size / of->inner;
     for (int64_t r = begin; r < end; r++) {
-        const T mean = statistics[2 * r], inverse = statistics[2 * r + 1];
+        const T mean = statistics[3 * r], inverse = statistics[3 * r + 1];
+        const double rest = (double)statistics[3 * r + 2];
         const T *scales = gamma ? gamma + r % of->groups * runs : NULL;
         const int64_t run = of->inner == 1 || !gamma ? size : of->inner;
         double totals[2];
         NORM_FN(row_products)(of, x + r * size, dy + r * size, scales, mean, inverse, totals);
-        const T shift = of->is_centred ? (T)(totals[0] / (double)size) : 0;
+        totals[1] -= rest * totals[0];
         const T slope = (T)(totals[1] / (double)size * (double)inverse * (double)inverse);
+        const double before = of->is_centred ? totals[0] / (double)size : 0;
+        const T shift = (T)(before - (double)slope * rest);
         for (int64_t at = r * size, i = 0; i < size / run; i++, at += run)
             if (of->inner == 1 && gamma)
                 NORM_FN(give_each)
@@ -200,19 +242,25 @@ NORM_TARGET static void NORM_FN(weigh)(const hki_row_norm_shape *of, const T *x,
 {
     const int64_t size = of->size, runs = size / of->inner, count = runs * of->groups;
     for (int64_t r = begin; r < end; r++) {
-        const T mean = statistics[2 * r], inverse = statistics[2 * r + 1];
+        const T mean = statistics[3 * r], inverse = statistics[3 * r + 1];
+        const T rest = statistics[3 * r + 2], less = rest * inverse;
         const T *from = x + r * size, *given = dy + r * size;
         T *restrict first = sums + r % of->groups * runs, *restrict second = first + count;
-        if (of->inner == 1)
+        if (of->inner == 1 && rest == 0)
             for (int64_t j = 0; j < size; j++) {
                 first[j] += given[j] * ((from[j] - mean) * inverse);
+                second[j] += given[j];
+            }
+        else if (of->inner == 1)
+            for (int64_t j = 0; j < size; j++) {
+                first[j] += given[j] * ((from[j] - mean) * inverse - less);
                 second[j] += given[j];
             }
         for (int64_t i = 0; of->inner != 1 && i < runs; i++) {
             double totals[2];
             NORM_FN(products)
             (from + i * of->inner, given + i * of->inner, NULL, of->inner, mean, inverse, totals);
-            first[i] += (T)(totals[1] * (double)inverse);
+            first[i] += (T)((totals[1] - (double)rest * totals[0]) * (double)inverse);
             second[i] += (T)totals[0];
         }
     }
