@@ -2,6 +2,7 @@
  * one. */
 #include "data/loader.h"
 #include "array/array.h"
+#include "base/sum_tree.h"
 #include "base/text.h"
 #include "data/image_set.h"
 #include "data/slice.h"
@@ -408,6 +409,19 @@ static void apportion(int64_t samples, const int64_t *shares, int count, int64_t
     }
 }
 
+/* Where a full batch has a run of samples for each slice, batches are cut along the tree of base/sum_tree.h, the last one too,
+ * so that one slice or several give the same sums. Else, and by shares, in proportion. */
+static void cut_batch(const hk_loader *self, int64_t batch, const int64_t *shares,
+                      int64_t *remainders, int64_t *rows)
+{
+    const int64_t samples = batch_samples(self, batch), count = self->slice_count;
+    if (shares || !hki_sum_can_share(batch_samples(self, 0), count))
+        apportion(samples, shares, self->slice_count, remainders, rows);
+    else
+        for (int64_t i = 0; i < count; i++)
+            rows[i] = hki_sum_share_of(samples, count, i);
+}
+
 static const hk_status *plan_batches(hk_loader *self, const int64_t *shares)
 {
     size_t count = (size_t)self->slice_count, size = (size_t)hk_data_set_size(self->set);
@@ -420,9 +434,8 @@ static const hk_status *plan_batches(hk_loader *self, const int64_t *shares)
     bool made = remainders && self->full_rows && self->last_rows && self->ring &&
                 (self->order || !self->shuffle);
     if (made) {
-        apportion(batch_samples(self, 0), shares, self->slice_count, remainders, self->full_rows);
-        apportion(batch_samples(self, self->batch_count - 1), shares, self->slice_count, remainders,
-                  self->last_rows);
+        cut_batch(self, 0, shares, remainders, self->full_rows);
+        cut_batch(self, self->batch_count - 1, shares, remainders, self->last_rows);
     }
     free(remainders);
     return made ? NULL : no_memory();
