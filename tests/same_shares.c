@@ -1,6 +1,7 @@
-/* One training on 1, 2, 4 and 8 devices of a kind: the same bytes of losses and parameters, wherever the share of each device is
- * a multiple of 16 samples. By calls, captured and captured exactly; in the serial engine; on simulated devices. */
+/* One training on 1, 2, 4 and 8 devices of a kind: the same bytes of losses and parameters, of any batch that is cut along the tree
+ * of sums, whatever the shares of the devices. By calls, captured and captured exactly; in the serial engine; on simulated devices. */
 #include "base/sanitizer.h"
+#include "base/sum_tree.h"
 #include "check.h"
 
 #include <hocket/hocket.h>
@@ -9,12 +10,12 @@
 enum {
     MAX_DEVICES = 8,
     MAX_PARAMS = 8,
-    MAX_BATCH = 256,
+    MAX_BATCH = 300,
     SIDE = 18,
     PIXELS = SIDE * SIDE,
     CLASSES = 10,
-    STEPS = HKI_SANITIZED ? 3 : 22,
-    MAX_FLOATS = STEPS + 30000
+    MOST_STEPS = HKI_SANITIZED ? 3 : 22,
+    MAX_FLOATS = MOST_STEPS + 30000
 };
 
 typedef enum mode { CALLS, CAPTURED, EXACT } mode;
@@ -30,18 +31,27 @@ typedef struct network {
                       hk_array *const *p); /* of each sample, or their sum */
 } network;
 
+/* Also of no samples, where -1 could be anything. */
+static hk_array *flat(hk_array *x)
+{
+    int64_t size = 1;
+    for (int i = 1; i < hk_ndim(x); i++)
+        size *= hk_dim(x, i);
+    return hk_reshape(x, hk_shape(hk_dim(x, 0), size));
+}
+
 static hk_array *lenet(hk_array *x, hk_array *labels, hk_array *const *p)
 {
     x = hk_avg_pool2d(hk_relu(hk_conv2d(x, p[0], p[1], NULL)), NULL);
     x = hk_max_pool2d(hk_relu(hk_conv2d(x, p[2], p[3], NULL)), NULL);
-    x = hk_reshape(x, hk_shape(hk_dim(x, 0), -1));
+    x = flat(x);
     x = hk_linear(hk_relu(hk_linear(x, p[4], p[5])), p[6], p[7]);
     return hk_softmax_cross_entropy(x, labels);
 }
 
 static hk_array *layers(hk_array *x, hk_array *labels, hk_array *const *p)
 {
-    x = hk_reshape(x, hk_shape(hk_dim(x, 0), -1));
+    x = flat(x);
     x = hk_relu(hk_linear(x, p[0], p[1]));
     x = hk_relu(hk_linear(x, p[2], p[3]));
     return hk_softmax_cross_entropy(hk_linear(x, p[4], p[5]), labels);
@@ -50,8 +60,8 @@ static hk_array *layers(hk_array *x, hk_array *labels, hk_array *const *p)
 /* Of other operators: biases are broadcast, there is one output, and the loss is one number. */
 static hk_array *products(hk_array *x, hk_array *labels, hk_array *const *p)
 {
-    hk_array *target = hk_reshape(hk_cast(labels, HK_F32), hk_shape(-1, 1));
-    x = hk_reshape(x, hk_shape(hk_dim(x, 0), -1));
+    hk_array *target = hk_expand_dims(hk_cast(labels, HK_F32), 1);
+    x = flat(x);
     x = hk_tanh(hk_add(hk_matmul(x, p[0]), p[1]));
     x = hk_add(hk_matmul(x, p[2]), p[3]);
     return hk_mse_loss(x, target, &(hk_mse_loss_options){.reduction = HK_LOSS_SUM});
@@ -87,6 +97,7 @@ typedef struct training {
     const network *net;
     int n;
     int64_t batch;
+    int steps;
     hk_device devices[MAX_DEVICES];
     hk_array *params[MAX_DEVICES][MAX_PARAMS];
 } training;
@@ -149,13 +160,17 @@ static void load_step(const training *self, int step, hk_array **bound)
 {
     static float images[MAX_BATCH * PIXELS];
     static int64_t labels[MAX_BATCH];
+    int64_t shares[MAX_DEVICES]; /* some may be 0, as of a loader's last batch */
     hk_array *x[MAX_DEVICES], *y[MAX_DEVICES];
     const hk_device home = self->devices[0];
+    for (int d = 0; d < self->n; d++)
+        shares[d] = hki_sum_share_of(self->batch, self->n, d);
+    const int64_t *given = hki_sum_can_share(self->batch, self->n) ? NULL : shares;
     make_batch(step, self->batch, images, labels);
     hk_split_and_load(hk_from_host(images, hk_shape(self->batch, 1, SIDE, SIDE), HK_F32, home),
-                      self->devices, self->n, NULL, x);
+                      self->devices, self->n, given, x);
     hk_split_and_load(hk_from_host(labels, hk_shape(self->batch), HK_I64, home), self->devices,
-                      self->n, NULL, y);
+                      self->n, given, y);
     for (int d = 0; d < self->n; d++) {
         bound[3 * d] = x[d];
         bound[3 * d + 1] = y[d];
@@ -176,7 +191,7 @@ static void read_params(const training *self, trained *result)
 static void train_steps(training *self, mode how, trained *result)
 {
     hk_graph *graph = NULL;
-    for (int step = 0; step < STEPS; step++) {
+    for (int step = 0; step < self->steps; step++) {
         HK_SCOPE;
         hk_array *bound[3 * MAX_DEVICES];
         load_step(self, step, bound);
@@ -196,11 +211,11 @@ static void train_steps(training *self, mode how, trained *result)
 }
 
 /* On all CPU devices, or on all simulated ones where there are some. */
-static void train(const network *net, int64_t batch, mode how, const hk_runtime_options *options,
-                  trained *result)
+static void train_for(int steps, const network *net, int64_t batch, mode how,
+                      const hk_runtime_options *options, trained *result)
 {
     CHECK(hk_ok(hk_runtime_init(options)));
-    training self = {.net = net, .batch = batch};
+    training self = {.net = net, .batch = batch, .steps = steps};
     const int first = options->sim_count ? options->cpu_devices : 0;
     self.n = options->sim_count ? options->sim->count : options->cpu_devices;
     result->count = 0;
@@ -216,19 +231,25 @@ static void train(const network *net, int64_t batch, mode how, const hk_runtime_
     hk_runtime_deinit();
 }
 
+static void train(const network *net, int64_t batch, mode how, const hk_runtime_options *options,
+                  trained *result)
+{
+    train_for(MOST_STEPS, net, batch, how, options, result);
+}
+
 static void compare(const trained *one, const trained *other, const network *net, int64_t batch,
                     mode how, const char *where, int n)
 {
     static const char *const modes[] = {"by calls", "captured", "captured exactly"};
     int64_t losses = 0, params = 0;
     for (int64_t i = 0; i < one->count; i++)
-        *(i < STEPS ? &losses : &params) += one->values[i] != other->values[i];
+        *(i < MOST_STEPS ? &losses : &params) += one->values[i] != other->values[i];
     const bool same = one->count == other->count &&
                       !memcmp(one->values, other->values, (size_t)one->count * sizeof(float));
     if (!same)
         fprintf(stderr, "%s of %lld, %s, %d %s: %lld of %d losses, %lld of %lld elements differ\n",
-                net->name, (long long)batch, modes[how], n, where, (long long)losses, STEPS,
-                (long long)params, (long long)one->count - STEPS);
+                net->name, (long long)batch, modes[how], n, where, (long long)losses, MOST_STEPS,
+                (long long)params, (long long)one->count - MOST_STEPS);
     CHECK(same);
 }
 
@@ -243,7 +264,7 @@ static void test_net(const network *net, int64_t batch, int most, mode how)
                           .link_latency_ns = 1,
                           .peer_bandwidth = batch % 32 ? -1 : 1e15};
     train(net, batch, how, &(hk_runtime_options){.cpu_devices = 1}, &one);
-    CHECK(one.values[STEPS - 1] < one.values[0] || HKI_SANITIZED); /* it does learn */
+    CHECK(one.values[MOST_STEPS - 1] < one.values[0] || HKI_SANITIZED); /* it does learn */
     for (int n = 2; n <= most; n *= 2) {
         train(net, batch, how, &(hk_runtime_options){.cpu_devices = n}, &other);
         compare(&one, &other, net, batch, how, "CPU devices", n);
@@ -262,6 +283,23 @@ static void test_net(const network *net, int64_t batch, int most, mode how)
     }
 }
 
+/* Batches of any size, of which shares differ, or are empty. A share of one sample is another matter: its products are of vectors,
+ * and BLAS's. */
+static void test_sizes(const network *net, mode how)
+{
+    enum { FEW_STEPS = 2 };
+    static trained one, other;
+    for (int64_t batch = 2; batch <= MAX_BATCH; batch += batch < 36 ? 5 : HKI_SANITIZED ? 97 : 13) {
+        if (batch % HKI_SUM_RUN == 1)
+            continue;
+        train_for(FEW_STEPS, net, batch, how, &(hk_runtime_options){.cpu_devices = 1}, &one);
+        for (int n = 2; n <= MAX_DEVICES; n *= 2) {
+            train_for(FEW_STEPS, net, batch, how, &(hk_runtime_options){.cpu_devices = n}, &other);
+            compare(&one, &other, net, batch, how, "CPU devices", n);
+        }
+    }
+}
+
 int main(void)
 {
     setenv("HOCKET_CUDA", "off", 1);
@@ -270,7 +308,11 @@ int main(void)
             test_net(&nets[i], 64, 4, (mode)how);
         test_net(&nets[i], 256, 8, CAPTURED);
         test_net(&nets[i], 192, 4, i % 2 ? CALLS : CAPTURED);
-        test_net(&nets[i], 96, 2, i % 2 ? CAPTURED : CALLS);
+        test_net(&nets[i], 96, 4, i % 2 ? CAPTURED : CALLS);
+        test_net(&nets[i], 148, 8, i % 2 ? CALLS : CAPTURED);
+        test_sizes(&nets[i], CALLS);
+        test_sizes(&nets[i], CAPTURED);
+        test_sizes(&nets[i], EXACT);
     }
     return check_result();
 }

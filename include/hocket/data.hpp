@@ -239,6 +239,7 @@ struct loader_options {
     HKI_OPTION(loader_options, std::vector<int64_t>, shares)
     HKI_OPTION(loader_options, int, slice_count)
     HKI_OPTION(loader_options, int, first_slice)
+    HKI_OPTION(loader_options, bool, whole_runs)
     /* Borrows the lists. */
     hk_loader_options to_c() const noexcept
     {
@@ -251,7 +252,8 @@ struct loader_options {
                 static_cast<int>(devices.size()),
                 shares.empty() ? nullptr : shares.data(),
                 slice_count,
-                first_slice};
+                first_slice,
+                whole_runs};
     }
 };
 

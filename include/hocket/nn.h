@@ -232,11 +232,12 @@ typedef struct hk_module_entry {
     char path[HK_MODULE_PATH_BYTES]; /* "encoder.0.weight" */
     hk_array *array;                 /* borrowed */
     bool is_buffer;                  /* never wants a gradient, but is saved: moving averages */
+    bool is_made; /* by a call; else hk_module_set has, and whether it is a buffer is not known yet */
 } hk_module_entry;
 /* All arrays of the tree, to be saved by hk_save; at most capacity are written. Returns how many there are. */
 HK_API int hk_module_entries(hk_module *module, hk_module_entry *entries, int capacity);
 /* The array of that path becomes the values of x, as by hk_assign; where the first call is still to come it is made, and will
- * move to the device of that call. HK_NOT_FOUND where the path names no module of the tree; HK_INVALID_ARGUMENT for a shape
+ * move to the device of that call, unless it has a gradient by then: that call fails. HK_NOT_FOUND where the path names no module of the tree; HK_INVALID_ARGUMENT for a shape
  * that does not fit. Borrowed, like all statuses. */
 HK_API const hk_status *hk_module_set(hk_module *module, const char *path, hk_array *x);
 

@@ -212,13 +212,15 @@ class Loader:
     each device. Images are float32 (rows, channels, height, width) with values 0 to 1, labels int64 (rows,).
 
     set: a DataSet, or arrays, one for each field. batch: samples, on all devices together. shuffle: a new order each epoch, which seed decides. drop_last: leaves out a last batch
-    that is not a full one. shares: how much each device gets in proportion. ahead: batches prepared ahead, 0: two, -1: none.
+    that is not a full one. shares: how much each device gets in proportion; None: whole runs of
+    16 samples where 1, 2, 4, 8, … devices can have one each, so that any of those numbers gives the same sums, else even parts.
+    whole_runs: in a last batch that is too small for that, too; then some devices get no samples. ahead: batches prepared ahead, 0: two, -1: none.
     progress: shows a bar, where tqdm is installed. group: ranks (hk.world) that share each batch; batch, order and shares are
     those of all, and only this rank's slices are read.
     """
 
     def __init__(self, set, batch, *, shuffle=False, seed=0, devices=None, drop_last=False, shares=None, ahead=0, progress=False,
-                 group=None):
+                 group=None, whole_runs=False):
         self.set = set = set if isinstance(set, DataSet) else arrays(*(set if isinstance(set, (list, tuple)) else [set]))
         self.batch = batch
         self.devices = devices
@@ -227,8 +229,9 @@ class Loader:
         self._turn = 0
         count = 1 if devices is None else len(devices)
         slices = (0, 0) if group is None else (count * group.size, count * group.rank)
-        self._options = {"shuffle": shuffle, "seed": seed, "drop_last": drop_last, "shares": shares, "ahead": ahead, "group": group}
-        self._loader = _core._loader(set._set, batch, shuffle, drop_last, seed, ahead, devices, shares, *slices)
+        self._options = {"shuffle": shuffle, "seed": seed, "drop_last": drop_last, "shares": shares, "ahead": ahead, "group": group,
+                         "whole_runs": whole_runs}
+        self._loader = _core._loader(set._set, batch, shuffle, drop_last, seed, ahead, devices, shares, *slices, whole_runs)
         self._length = self._loader.facts()[0]
 
     def __len__(self):

@@ -86,7 +86,10 @@ class Averages:
     def _averages(self):
         """Those of a Module whose parameters are still to be made begin when they are first asked for."""
         if self._handle is None:
-            self._handle = _core._averages(_arrays(self._source), self._decay)
+            params = _arrays(self._source)
+            if not params or (self._loaded and len(params) != len(self._loaded)):
+                raise ValueError("the Module's parameters are still to be made, by its first call: build(shape) makes it")
+            self._handle = _core._averages(params, self._decay)
             for mine, loaded in zip(self._handle.arrays(), self._loaded or ()):
                 mine[...] = loaded
             self._loaded = None
@@ -98,7 +101,9 @@ class Averages:
 
     @property
     def arrays(self):
-        """That of each parameter, to be saved or overwritten."""
+        """That of each parameter, to be saved or overwritten; none before the parameters are made."""
+        if self._handle is None and not _arrays(self._source):
+            return list(self._loaded or ())
         return self._averages().arrays()
 
     def swap(self):

@@ -7,6 +7,7 @@
 
 static PyObject *layer_forward(PyObject *self, PyObject *const *args, Py_ssize_t count);
 static PyObject *layer_entries(PyObject *self, PyObject *unused);
+static PyObject *layer_given(PyObject *self, PyObject *unused);
 static PyObject *layer_parameters(PyObject *self, PyObject *unused);
 static PyObject *layer_set(PyObject *self, PyObject *arguments);
 static PyObject *layer_set_training(PyObject *self, PyObject *on);
@@ -21,6 +22,8 @@ static PyMethodDef layer_methods[] = {
      "forward(*inputs)\n--\n\nThe result for these Arrays."},
     {"entries", layer_entries, METH_NOARGS,
      "entries()\n--\n\nA list of (name, Array, whether it is a buffer)."},
+    {"given", layer_given, METH_NOARGS,
+     "given()\n--\n\nA list of (name, Array) that were set before the first call, which is still to come."},
     {"parameters", layer_parameters, METH_NOARGS,
      "parameters()\n--\n\nThe Arrays that want gradients."},
     {"set", layer_set, METH_VARARGS,
@@ -436,6 +439,25 @@ static PyObject *layer_entries(PyObject *self, PyObject *unused)
                                 : NULL;
         if (!entry || PyList_SetItem(list, i, entry) < 0)
             Py_CLEAR(list);
+    }
+    free(entries);
+    return list;
+}
+
+static PyObject *layer_given(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    int count;
+    hk_module_entry *entries = entries_of(layer_handle(self), &count);
+    PyObject *list = entries ? PyList_New(0) : NULL;
+    for (int i = 0; list && i < count; i++) {
+        if (entries[i].is_made)
+            continue;
+        PyObject *array = py_wrap(hk_array_retain(entries[i].array));
+        PyObject *entry = array ? Py_BuildValue("sN", entries[i].path, array) : NULL;
+        if (!entry || PyList_Append(list, entry) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(entry);
     }
     free(entries);
     return list;

@@ -126,17 +126,18 @@ static PyObject *create_loader(hk_source at, PyObject *set, hk_loader_options *o
     return NULL;
 }
 
-/* _loader(set, batch, shuffle, drop_last, seed, ahead, devices or None, shares or None, slices, the first one's number) */
+/* _loader(set, batch, shuffle, drop_last, seed, ahead, devices or None, shares or None, slices, the first one's number, whole_runs) */
 static PyObject *make_loader(PyObject *self, PyObject *arguments)
 {
     (void)self;
     PyObject *set, *on, *shares;
     long long batch;
-    int shuffle, drop_last, ahead, slices, first_slice;
+    int shuffle, drop_last, ahead, slices, first_slice, whole_runs;
     unsigned long long seed;
     hk_device devices[PY_MAX_DEVICES];
-    if (!PyArg_ParseTuple(arguments, "O!LppKiOOii:Loader", set_type, &set, &batch, &shuffle,
-                          &drop_last, &seed, &ahead, &on, &shares, &slices, &first_slice))
+    if (!PyArg_ParseTuple(arguments, "O!LppKiOOiip:Loader", set_type, &set, &batch, &shuffle,
+                          &drop_last, &seed, &ahead, &on, &shares, &slices, &first_slice,
+                          &whole_runs))
         return NULL;
     int count = on == Py_None ? 0 : py_devices_from(on, devices, PY_MAX_DEVICES);
     if (count < 0)
@@ -149,7 +150,8 @@ static PyObject *make_loader(PyObject *self, PyObject *arguments)
                                  .devices = count ? devices : NULL,
                                  .device_count = count,
                                  .slice_count = slices,
-                                 .first_slice = first_slice};
+                                 .first_slice = first_slice,
+                                 .whole_runs = whole_runs};
     return create_loader(py_source(), set, &options, shares);
 }
 

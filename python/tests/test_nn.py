@@ -517,6 +517,64 @@ def test_pickles():
     assert "body.0.weight" in dict(other.named_parameters())
 
 
+def made():
+    net = nn.Sequential(nn.Conv2d(4, 3), nn.BatchNorm(), nn.Flatten(), nn.Linear(3))
+    net(array(draw(5, 2, 6, 6)))
+    return net
+
+
+@pytest.mark.parametrize("again", [lambda net, path: pickle.loads(pickle.dumps(net)), lambda net, path: copy.deepcopy(net),
+                                   lambda net, path: made_of(net).load(net.state()), lambda net, path: made_of(net).load(path),
+                                   lambda net, path: made_of(net).load({name: x.astype("float16") for name, x in net.state().items()})])
+def test_parameters_are_there_before_the_first_call(again, tmp_path):
+    net, x = made(), array(draw(5, 2, 6, 6))
+    with hk.record():
+        net(x)  # which moves the averages of batch norm
+    net.save(tmp_path / "net.safetensors")
+    other = again(net, tmp_path / "net.safetensors")
+    assert [(name, p.shape) for name, p in other.named_parameters()] == [(name, p.shape) for name, p in net.named_parameters()]
+    assert not any(name.endswith(("mean", "variance")) for name, _ in other.named_parameters())
+    np.testing.assert_allclose(values(other[1].mean), values(net[1].mean), rtol=1e-3)
+    # An optimiser of them goes on with the same arrays.
+    opt, before = optim.SGD(other.parameters(), lr=.1), values(other[3].weight)
+    with hk.record():
+        loss = (other(x) ** 2).sum()
+    loss.backward()
+    opt.step()
+    assert [p is q or p._identity() == q._identity() for p, q in zip(opt.params, other.parameters())] == [True] * 6
+    assert (values(other[3].weight) != before).any()
+
+
+def made_of(net):
+    return nn.Sequential(nn.Conv2d(4, 3), nn.BatchNorm(), nn.Flatten(), nn.Linear(3))
+
+
+def test_parameters_that_were_asked_for_do_not_move():
+    net = nn.Linear(2).load({"weight": np.ones((2, 3)), "bias": np.ones(2)})
+    assert net(hk.ones((1, 3))).dtype == hk.float32  # nobody has asked
+    net = nn.Linear(2).load({"weight": np.ones((2, 3)), "bias": np.ones(2)})
+    assert len(net.parameters()) == 2
+    with pytest.raises(hk.Error, match="weight is float64.2,3. on cpu:0 and has a gradient, but this first call needs float32"):
+        net(hk.ones((1, 3)))
+    frozen = nn.Linear(2).freeze().load({"weight": hk.ones((2, 3)), "bias": hk.ones(2)})
+    assert frozen.parameters() == [] and len(frozen.freeze(False).parameters()) == 2
+
+
+def test_averages_come_back_with_their_module():
+    net = made()
+    averages = optim.Averages(net, .5)
+    net[3].bias[...] = 7
+    averages.update()
+    net_, averages_ = pickle.loads(pickle.dumps((net, averages)))
+    assert [x.tolist() for x in averages_.arrays] == [x.tolist() for x in averages.arrays]
+    with averages_:
+        assert net_[3].bias.tolist() == averages.arrays[-1].tolist()
+    fresh = optim.Averages(made_of(net))
+    assert fresh.arrays == []
+    with pytest.raises(ValueError, match="still to be made"):
+        fresh.update()
+
+
 def test_a_module_among_its_own_parts():
     net = Odd()
     net.me = net

@@ -286,7 +286,7 @@ static bool take_dys(hki_pass *pass, hki_tape_node *node, hk_array **dys)
         hki_visit *output = &pass->visits[place - 1];
         hk_array **dy = &dys[output->node->output_index];
         if (output->sum)
-            *dy = *dy ? hki_tape_add_up(*dy, output->sum, NULL) : output->sum;
+            *dy = *dy ? hki_tape_add_up(*dy, output->sum) : output->sum;
         output->sum = NULL;
     }
     for (int i = 0; i < node->output_count; i++)

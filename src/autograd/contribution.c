@@ -21,24 +21,27 @@ void hki_copy_into(hk_array *x, hk_array *out)
     hki_op_call_into(&hki_op_copy, &x, 1, NULL, out);
 }
 
-static hk_array *cast(hk_array *x, hk_dtype dtype)
+hk_array *hki_tape_cast(hk_array *x, hk_dtype dtype)
 {
-    return hki_op_call1(&hki_op_cast, x, &(const hki_cast_options){.dtype = dtype});
+    return x->dtype == dtype ? x : hki_op_call1(&hki_op_cast, x, &(const hki_cast_options){.dtype = dtype});
 }
 
-/* Halves are for storing: their sums are float32's, rounded. */
+/* Halves are for storing: their sums are float32's, rounded when the last term is there. */
+static hk_array *widened(hk_array *x)
+{
+    return x->failed ? x : hki_tape_cast(x, hki_tape_sum_dtype(x->dtype));
+}
+
 static hk_array *add(hk_array *a, hk_array *b)
 {
-    if (a->failed || b->failed || !hki_dtype_is_half(a->dtype))
-        return hki_op_call2(&hki_op_add, a, b, NULL);
-    return cast(hki_op_call2(&hki_op_add, cast(a, HK_F32), cast(b, HK_F32), NULL), a->dtype);
+    return hki_op_call2(&hki_op_add, widened(a), widened(b), NULL);
 }
 
 void hki_add_into(hk_array *a, hk_array *b, hk_array *out)
 {
     HK_SCOPE;
     if (!out->failed && hki_dtype_is_half(out->dtype))
-        hki_copy_into(add(a, b), out);
+        hki_copy_into(hki_tape_cast(add(a, b), out->dtype), out);
     else
         hki_op_call_into(&hki_op_add, (hk_array *const[]){a, b}, 2, NULL, out);
 }
@@ -69,17 +72,21 @@ static hk_array *checked(hki_pass *pass, const hki_tape_node *node, hk_array *dx
     return hki_failed_like(node->device, node->shape, node->dtype, carrier);
 }
 
-hk_array *hki_tape_add_up(hk_array *a, hk_array *b, hk_array *out)
+/* Their sum, not yet rounded to a half; takes both counts. */
+static hk_array *take_wide_sum(hk_array *a, hk_array *b)
 {
-    hk_array *sum;
-    if (out) {
-        hki_add_into(a, b, out);
-        sum = hk_array_retain(out);
-    } else {
-        sum = hk_take(add(a, b));
-    }
+    hk_array *sum = hk_take(add(a, b));
     hk_array_release(a);
     hk_array_release(b);
+    return sum;
+}
+
+hk_array *hki_tape_add_up(hk_array *a, hk_array *b)
+{
+    HK_SCOPE;
+    const hk_dtype dtype = a->dtype;
+    hk_array *wide = take_wide_sum(a, b), *sum = hk_array_retain(hki_tape_cast(wide, dtype));
+    hk_array_release(wide);
     return sum;
 }
 
@@ -98,9 +105,29 @@ void hki_tape_contribute(hki_pass *pass, hki_tape_node *node, hk_array *dx)
         visit->sum = dx;
     } else {
         if (visit->last)
-            visit->sum = hki_tape_add_up(visit->sum, visit->last, NULL);
+            visit->sum = take_wide_sum(visit->sum, visit->last);
         visit->last = dx;
     }
+}
+
+/* a + b into `out`, whose count the caller gets; takes both counts. */
+static hk_array *take_sum_into(hk_array *a, hk_array *b, hk_array *out)
+{
+    hki_add_into(a, b, out);
+    hk_array_release(a);
+    hk_array_release(b);
+    return hk_array_retain(out);
+}
+
+/* The same value in the node's dtype; takes the count. */
+static hk_array *take_rounded(hk_array *sum, const hki_tape_node *node)
+{
+    hk_array *rounded = hki_tape_cast(sum, node->dtype);
+    if (rounded == sum)
+        return sum;
+    hk_array_retain(rounded);
+    hk_array_release(sum);
+    return rounded;
 }
 
 hk_array *hki_tape_take_sum(hki_visit *visit, hk_array *out)
@@ -112,9 +139,10 @@ hk_array *hki_tape_take_sum(hki_visit *visit, hk_array *out)
     for (int i = 0; i < 3; i++) {
         bool is_last = i == 2 || (i == 1 && !parts[2]);
         if (sum && parts[i])
-            sum = hki_tape_add_up(sum, parts[i], is_last ? out : NULL);
+            sum = is_last && out ? take_sum_into(sum, parts[i], out)
+                                 : take_wide_sum(sum, parts[i]);
         else if (parts[i])
             sum = parts[i];
     }
-    return sum;
+    return sum ? take_rounded(sum, visit->node) : NULL;
 }

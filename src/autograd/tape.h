@@ -235,8 +235,16 @@ void hki_zeros_into(hk_array *out);
 void hki_copy_into(hk_array *x, hk_array *out);
 void hki_add_into(hk_array *a, hk_array *b, hk_array *out); /* out may be a or b */
 
-/* a + b, counted for the caller, whose counts of a and b it drops; written into `out` unless that is NULL. */
-hk_array *hki_tape_add_up(hk_array *a, hk_array *b, hk_array *out);
+/* In which contributions to a gradient of that dtype are added up, before it is rounded. */
+static inline hk_dtype hki_tape_sum_dtype(hk_dtype dtype)
+{
+    return hki_dtype_is_half(dtype) ? HK_F32 : dtype;
+}
+
+/* x itself where it has that dtype. */
+hk_array *hki_tape_cast(hk_array *x, hk_dtype dtype);
+/* a + b, counted for the caller, whose counts of a and b it drops. */
+hk_array *hki_tape_add_up(hk_array *a, hk_array *b);
 /* Adds dx (borrowed) to the contributions of a node, if it is wanted. */
 void hki_tape_contribute(hki_pass *pass, hki_tape_node *node, hk_array *dx);
 /* All contributions of a visit, added up and counted for the caller; NULL: there were none. The last sum

@@ -103,6 +103,7 @@ static void add_share(hk_array *base, share view, hk_array *dy, bool is_zero)
 {
     int axis = hki_dims_overlapping_axis(&view.shape, view.strides);
     if (axis < 0) {
+        dy = dy->failed ? dy : hki_tape_cast(dy, base->dtype);
         hk_array *part = hki_array_view(base, view.shape, view.strides, base->offset + view.offset);
         if (part->failed) /* for want of memory: nothing may be left out */
             hki_array_fail_in_place(base, "backward", &part, 1, HK_OUT_OF_MEMORY,
@@ -137,10 +138,13 @@ static hk_array *spread(const window *self, hk_array *dy)
 {
     int64_t before;
     const hk_dims line = {.ndim = 1, .dims = {span(&self->shape, self->strides, &before)}};
-    hk_array *base = hki_zeros(dy->storage->device, line, dy->dtype);
     share view = self->view;
+    const bool has_sums = hki_dims_overlapping_axis(&view.shape, view.strides) >= 0;
+    hk_array *base = hki_zeros(dy->storage->device, line,
+                               has_sums ? hki_tape_sum_dtype(dy->dtype) : dy->dtype);
     view.offset += before;
     add_share(base, view, dy, true);
+    base = hki_tape_cast(base, dy->dtype);
     return hki_array_view(base, self->shape, self->strides, base->offset + before);
 }
 
@@ -205,7 +209,8 @@ static void add_part(hki_pass *pass, hki_tape_node *input, const window *self, h
     hki_visit *visit = hki_pass_visit(pass, input);
     const bool is_first = !visit->scatter;
     if (is_first)
-        visit->scatter = hk_take(hki_zeros(input->device, self->shape, input->dtype));
+        visit->scatter =
+            hk_take(hki_zeros(input->device, self->shape, hki_tape_sum_dtype(input->dtype)));
     add_share(visit->scatter, self->view, dy, is_first);
 }
 

@@ -37,6 +37,18 @@ int hki_sum_live(int64_t runs)
 
 #endif
 
+int64_t hki_sum_share_of(int64_t samples, int64_t devices, int64_t i)
+{
+    for (; devices > 1; devices /= 2) {
+        const int64_t whole = hki_sum_half(hki_sum_runs(samples)) * HKI_SUM_RUN;
+        const int64_t first = whole < samples ? whole : samples;
+        const bool is_first = i < devices / 2;
+        samples = is_first ? first : samples - first;
+        i -= is_first ? 0 : devices / 2;
+    }
+    return samples;
+}
+
 #define ADD(T)                                                                                     \
     for (int64_t i = 0; i < count; i++)                                                            \
         ((T *)to)[i] += ((const T *)from)[i];                                                      \

@@ -55,6 +55,37 @@ static void test_cut(const hki_sum_cut *cut)
     CHECK(parts[0] == plainly(0, cut->runs));
 }
 
+/* The sum of the shares from that device on, of so many devices, as all_reduce adds them up; *begin moves on. */
+static float sum_of_shares(int64_t samples, int64_t devices, int64_t first, int64_t count,
+                           int64_t *begin)
+{
+    const int64_t own = hki_sum_share_of(samples, devices, first), at = *begin;
+    if (count > 1) {
+        const float left = sum_of_shares(samples, devices, first, count - count / 2, begin);
+        return left + sum_of_shares(samples, devices, first + count - count / 2, count / 2, begin);
+    }
+    CHECK(at % HKI_SUM_RUN == 0 || own == 0);
+    *begin += own;
+    return own ? plainly(at / HKI_SUM_RUN, hki_sum_runs(own)) : 0;
+}
+
+static void test_shares(void)
+{
+    for (int64_t samples = 1; samples <= MOST * HKI_SUM_RUN; samples += 1 + samples / 300)
+        for (int64_t devices = 1; devices <= 16; devices *= 2) {
+            int64_t end = 0;
+            CHECK(sum_of_shares(samples, devices, 0, devices, &end) ==
+                  plainly(0, hki_sum_runs(samples)));
+            CHECK_EQ_I64(end, samples);
+            for (int64_t i = 0; i < devices; i++)
+                CHECK(hki_sum_share_of(samples, devices, i) > 0 ||
+                      !hki_sum_can_share(samples, devices));
+        }
+    CHECK_EQ_I64(hki_sum_share_of(96, 4, 0), 2 * HKI_SUM_RUN);
+    CHECK_EQ_I64(hki_sum_share_of(96, 4, 1), HKI_SUM_RUN);
+    CHECK(!hki_sum_can_share(96, 3) && !hki_sum_can_share(48, 4) && hki_sum_can_share(49, 4));
+}
+
 static void test_pieces(void)
 {
     for (int64_t samples = 1; samples <= MOST * HKI_SUM_RUN; samples += 1 + samples / 9) {
@@ -87,6 +118,7 @@ int main(void)
     for (int i = 0; i < MOST; i++)
         values[i] = (float)((unsigned)i * 2654435761u >> 8) / 997.0f;
     test_order();
+    test_shares();
     test_pieces();
     test_integers();
     return check_result();

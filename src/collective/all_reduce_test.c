@@ -331,6 +331,14 @@ static void test_split(void)
     CHECK_EQ_I64(hk_status_code(hk_wait(parts[0])), HK_INVALID_ARGUMENT);
     clear_failures();
 
+    /* Runs of 16 samples are not cut, where there is one for each device. */
+    hk_array *samples = hk_reshape(hk_arange(0, 200, 1, HK_F32, devices[0]), hk_shape(100, 2));
+    hk_split_and_load(hk_slice(samples, 0, 0, 33), devices, 2, NULL, parts);
+    check_slice(parts[0], devices[0], 0, 32);
+    check_slice(parts[1], devices[1], 32, 1);
+    hk_split_and_load(hk_slice(samples, 0, 0, 16), devices, 2, NULL, parts);
+    check_slice(parts[1], devices[1], 8, 8);
+
     /* Fewer rows than devices: the last slices are empty. */
     hk_split_and_load(hk_slice(x, 0, 8, 10), devices, 3, NULL, parts);
     check_slice(parts[0], devices[0], 8, 1);

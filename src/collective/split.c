@@ -1,4 +1,5 @@
 /* Data for several devices. */
+#include "base/sum_tree.h"
 #include "base/text.h"
 #include "op/op.h"
 
@@ -51,6 +52,12 @@ static bool check_shares(hk_array *x, const hk_device *devices, int n, const int
     return false;
 }
 
+/* A part of the tree of base/sum_tree.h, where there is a run of samples for each device; else one of equal parts. */
+static int64_t share_of(int64_t rows, int n, int i)
+{
+    return hki_sum_can_share(rows, n) ? hki_sum_share_of(rows, n, i) : rows / n + (i < rows % n);
+}
+
 void(hk_split_and_load)(hk_array *x, const hk_device *devices, int n, const int64_t *shares,
                         hk_array **out)
 {
@@ -69,11 +76,11 @@ void(hk_split_and_load)(hk_array *x, const hk_device *devices, int n, const int6
                "x has no axes; the first one is what is split");
         return;
     }
-    int64_t rows = x->shape.dims[0], begin = 0;
-    if (shares && !check_shares(x, devices, n, shares, out, rows))
+    int64_t begin = 0;
+    if (shares && !check_shares(x, devices, n, shares, out, x->shape.dims[0]))
         return;
     for (int i = 0; i < n; i++) {
-        int64_t share = shares ? shares[i] : rows / n + (i < rows % n);
+        const int64_t share = shares ? shares[i] : share_of(x->shape.dims[0], n, i);
         hk_array *slice = (hk_slice)(x, 0, begin, begin + share);
         if (devices[i].handle == x->storage->device) {
             out[i] = slice;

@@ -2,6 +2,7 @@
  * one. */
 #include "data/loader.h"
 #include "array/array.h"
+#include "base/sum_tree.h"
 #include "base/text.h"
 #include "data/image_set.h"
 #include "data/slice.h"
@@ -408,7 +409,21 @@ static void apportion(int64_t samples, const int64_t *shares, int count, int64_t
     }
 }
 
-static const hk_status *plan_batches(hk_loader *self, const int64_t *shares)
+/* Along the tree of base/sum_tree.h, so that one slice or several give the same sums: wherever there is a run of samples for each
+ * slice, and by whole_runs in the last batch, too, if there is in a full one. Else, and by shares, in proportion. */
+static void cut_batch(const hk_loader *self, const hk_loader_options *options, int64_t batch,
+                      int64_t *remainders, int64_t *rows)
+{
+    const int64_t samples = batch_samples(self, batch), count = self->slice_count;
+    const int64_t has_runs = options->whole_runs ? batch_samples(self, 0) : samples;
+    if (options->shares || !hki_sum_can_share(has_runs, count))
+        apportion(samples, options->shares, self->slice_count, remainders, rows);
+    else
+        for (int64_t i = 0; i < count; i++)
+            rows[i] = hki_sum_share_of(samples, count, i);
+}
+
+static const hk_status *plan_batches(hk_loader *self, const hk_loader_options *options)
 {
     size_t count = (size_t)self->slice_count, size = (size_t)hk_data_set_size(self->set);
     int64_t *remainders = malloc(count * sizeof *remainders);
@@ -420,9 +435,8 @@ static const hk_status *plan_batches(hk_loader *self, const int64_t *shares)
     bool made = remainders && self->full_rows && self->last_rows && self->ring &&
                 (self->order || !self->shuffle);
     if (made) {
-        apportion(batch_samples(self, 0), shares, self->slice_count, remainders, self->full_rows);
-        apportion(batch_samples(self, self->batch_count - 1), shares, self->slice_count, remainders,
-                  self->last_rows);
+        cut_batch(self, options, 0, remainders, self->full_rows);
+        cut_batch(self, options, self->batch_count - 1, remainders, self->last_rows);
     }
     free(remainders);
     return made ? NULL : no_memory();
@@ -447,7 +461,7 @@ static const hk_status *loader_init(hk_loader *self, const hk_loader_options *op
     if (!error)
         error = check_batches(self, options);
     if (!error)
-        error = plan_batches(self, options->shares);
+        error = plan_batches(self, options);
     return error ? error : hki_status_ok();
 }
 

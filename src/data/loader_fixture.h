@@ -156,8 +156,28 @@ static inline void order_of(const expected_set *set, const hk_loader_options *op
         hki_shuffle(options->seed, epoch, set->size, order);
 }
 
-/* Takes up to `most` batches of an epoch, and the end if it comes; rows by `rows_of` when not NULL, else
- * as even as can be, the first slices longer. */
+/* Halves of runs of 16 samples for halves of the slices. */
+static inline void rows_by_runs(int64_t samples, int n, int64_t *rows)
+{
+    const int64_t runs = (samples + 15) / 16, first = (runs + 1) / 2 * 16;
+    if (n == 1) {
+        *rows = samples;
+        return;
+    }
+    rows_by_runs(first < samples ? first : samples, n / 2, rows);
+    rows_by_runs(first < samples ? samples - first : 0, n / 2, rows + n / 2);
+}
+
+/* As even as can be, the first slices longer; by runs, where there is one for each slice. */
+static inline void usual_rows(int64_t samples, int n, int64_t *rows)
+{
+    for (int i = 0; i < n; i++)
+        rows[i] = samples / n + (i < samples % n);
+    if (n != 3 && samples > 16 * (n - 1))
+        rows_by_runs(samples, n, rows);
+}
+
+/* Takes up to `most` batches of an epoch, and the end if it comes; rows by `rows_of` when not NULL. */
 static inline void check_batches(const expected_set *set, hk_loader *loader,
                                  const hk_loader_options *options, uint32_t epoch, int64_t most,
                                  void (*rows_of)(int64_t samples, int64_t *rows))
@@ -181,8 +201,7 @@ static inline void check_batches(const expected_set *set, hk_loader *loader,
             return;
         }
         CHECK_EQ_I64(hk_loader_batch_samples(loader), samples);
-        for (int i = 0; i < n; i++)
-            rows[i] = samples / n + (i < samples % n);
+        usual_rows(samples, n, rows);
         if (rows_of)
             rows_of(samples, rows);
         for (int i = 0; i < n; i++) {

@@ -8,7 +8,7 @@
 
 static void test_epochs(hk_engine engine)
 {
-    const int64_t sizes[] = {1, 8, 25, 103, 1000};
+    const int64_t sizes[] = {1, 8, 25, 60, 103, 1000};
     const int aheads[] = {-1, 0, 1, 5, 1000};
     start(3, engine, 0);
     hk_data_set *small = open_train();
@@ -16,7 +16,7 @@ static void test_epochs(hk_engine engine)
     hk_device devices[] = {hk_device_named("cpu:0"), hk_device_named("cpu:1"),
                            hk_device_named("cpu:2"), hk_device_named("cpu:1")};
     for (int n = 1; n <= 4; n++)
-        for (int i = 0; i < 5; i++) {
+        for (int i = 0; i < 6; i++) {
             hk_loader_options options = {.batch_size = sizes[i],
                                          .ahead = aheads[(i + n) % 5],
                                          .seed = UINT64_C(0x123456789abcdef) * (uint64_t)n,
@@ -44,6 +44,31 @@ static void rows_by_3_0_1(int64_t samples, int64_t *rows)
     rows[0] = samples * 3 / 4 + (samples % 4 == 1 || samples % 4 == 2);
     rows[1] = 0;
     rows[2] = samples - rows[0];
+}
+
+static void rows_of_65(int64_t samples, int64_t *rows)
+{
+    rows_by_runs(samples, 4, rows);
+}
+
+/* Of 103 samples the last 38 are three runs, for four devices. */
+static void test_whole_runs(void)
+{
+    start(2, HK_ENGINE_ASYNC, 0);
+    hk_data_set *set = open_train();
+    hk_device devices[] = {hk_device_named("cpu:0"), hk_device_named("cpu:1"),
+                           hk_device_named("cpu:0"), hk_device_named("cpu:1")};
+    hk_loader_options options = {
+        .batch_size = 65, .devices = devices, .device_count = 4, .whole_runs = true};
+    hk_loader *loader = hk_loader_create(set, &options);
+    check_batches(&small_set, loader, &options, 0, INT64_MAX, rows_of_65);
+    hk_loader_release(loader);
+    options.batch_size = 48; /* too few for one each, in a full batch */
+    loader = hk_loader_create(set, &options);
+    check_batches(&small_set, loader, &options, 0, INT64_MAX, NULL);
+    hk_loader_release(loader);
+    hk_data_set_release(set);
+    stop();
 }
 
 static void rows_of_20(int64_t samples, int64_t *rows)
@@ -128,7 +153,7 @@ static void test_shares(void)
     }
 
     const int64_t most = (int64_t)1 << 30;
-    options.shares = (const int64_t[]){most, most, most}; /* as without shares */
+    options.shares = (const int64_t[]){most, most, most}; /* as three are without shares */
     for (options.batch_size = 1; options.batch_size < 12; options.batch_size++) {
         loader = hk_loader_create(set, &options);
         check_batches(&small_set, loader, &options, 0, INT64_MAX, NULL);
@@ -486,6 +511,7 @@ int main(void)
     test_epochs(HK_ENGINE_ASYNC);
     test_epochs(HK_ENGINE_SERIAL);
     test_shares();
+    test_whole_runs();
     test_slices();
     for (int i = 0; i < 4; i++)
         test_positions(i % 2, i / 2);

@@ -256,10 +256,27 @@ static bool has_sums(const hki_chain *chain)
     return sums;
 }
 
-/* Or is a share of a batch that is added up by runs, which is to be done as a larger one is. */
-static bool fills_lanes(const hki_chain *chain)
+/* Whether another device is given whole runs, and more samples: then these may be a batch's last ones. */
+static bool is_last_share(const hki_chain *chain, const hk_graph *graph)
 {
-    return !has_few_samples(chain) || (chain->samples % HKI_SUM_RUN == 0 && has_sums(chain));
+    bool is = false;
+    for (int i = 0; !is && i < graph->node_count; i++) {
+        const hki_node *node = &graph->nodes[i];
+        for (int j = 0; node->device != chain->device && j < node->input_count; j++) {
+            const hki_tensor *x = &node->operands[j].tensor;
+            is = is || (node->operands[j].slot >= 0 && x->ndim > 0 && x->dims[0] > chain->samples &&
+                        x->dims[0] % HKI_SUM_RUN == 0 &&
+                        graph->slots[node->operands[j].slot].kind == HKI_SLOT_BOUND);
+        }
+    }
+    return is;
+}
+
+/* Or has a whole run, or may be a share, of a batch that is added up by runs, which is to be done as a larger one is. */
+static bool fills_lanes(const hki_chain *chain, const hk_graph *graph)
+{
+    return !has_few_samples(chain) ||
+           (has_sums(chain) && (chain->samples >= HKI_SUM_RUN || is_last_share(chain, graph)));
 }
 
 /* Weights that every replay finds as they are, unless somebody else writes them. */
@@ -308,7 +325,7 @@ static hki_chain *chain_try(const hk_graph *graph, const hki_chain_place *places
     if (made) {
         chain->device = chain->calls[0].device;
         chain->f64 = is_f64(chain);
-        made = form == HKI_CHAIN_OF_IMAGES ? !chain->f64 && !has_sums(chain) : fills_lanes(chain);
+        made = form == HKI_CHAIN_OF_IMAGES ? !chain->f64 && !has_sums(chain) : fills_lanes(chain, graph);
     }
     if (made) {
         cut(chain);

@@ -169,10 +169,10 @@ static hk_array *dropout_forward(hk_module *self, hk_array *const *inputs, int c
         return hki_scope_add(hk_array_retain(x));
     const hk_dtype dtype = x->dtype == HK_F64 ? HK_F64 : HK_F32;
     hk_array *drawn = (hk_random_uniform)(x->shape, dtype, hk_array_device(x));
-    hk_array *kept =
-        (hk_cast)((hk_greater_equal)(drawn, (hk_full)(hk_shape(), p, dtype, hk_array_device(x))),
-                  x->dtype);
-    return (hk_multiply)(x, hki_op_call_number(&hki_op_multiply_scalar, kept, 1 / (1 - p)));
+    hk_array *is_kept =
+        (hk_greater_equal)(drawn, (hk_full)(hk_shape(), p, dtype, hk_array_device(x)));
+    hk_array *grown = hki_op_call_number(&hki_op_multiply_scalar, x, 1 / (1 - p));
+    return (hk_where)(is_kept, grown, (hk_zeros)(hk_shape(), x->dtype, hk_array_device(x)));
 }
 
 hk_module *hk_dropout_layer(double p)

@@ -275,14 +275,23 @@ static hk_array *check_inputs(const hk_module *self, hk_array *const *inputs, in
     return NULL;
 }
 
+/* Weights' gradients multiply what is behind a sample's end by 0, which makes nothing of NaN only where that is not there. */
+static hk_array *without_padding(hk_array *x, hk_array *is_within)
+{
+    hk_array *zero = (hk_zeros)(hk_shape(), x->dtype, hk_array_device(x));
+    return (hk_where)((hk_expand_dims)(is_within, 2), x, zero);
+}
+
 static hk_array *recurrent_forward(hk_module *self, hk_array *const *inputs, int count)
 {
     hk_array *refused = check_inputs(self, inputs, count), *x = inputs[0];
     if (refused)
         return refused;
     sequence all = {.x = x, .state = count > 1 ? inputs[1] : NULL};
-    if (count > 2 && inputs[2])
+    if (count > 2 && inputs[2]) {
         all.is_within = (hk_length_mask)(inputs[2], x->shape.dims[1]);
+        all.x = without_padding(x, all.is_within);
+    }
     hk_array *y = run(self, &all);
     return y ? y
              : hki_array_create_failed(NULL, self->kind, inputs, count, HK_OUT_OF_MEMORY,

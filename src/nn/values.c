@@ -119,9 +119,26 @@ static hki_module_value *get(hk_module *self, const char *name, const hk_dims *s
     value->is_claimed = true;
     value->is_buffer = as->is_buffer;
     value->init = *as->init;
-    if (!value->is_buffer && !self->is_frozen)
+    if (!value->is_buffer && !self->is_frozen && !hki_grad_get(value->array))
         (hk_attach_grad)(value->array, HK_GRAD_WRITE);
     return value;
+}
+
+/* Whoever has attached a gradient before the first call, an optimiser's parameter it may be, would keep what is no parameter. */
+static hk_array *refuse_move(hk_module *self, const char *name, hk_array *like, hk_dtype dtype)
+{
+    const hki_module_value *value = find(self, name);
+    char has[224];
+    if (!value || value->is_claimed || !hki_grad_get(value->array) ||
+        is_there(value->array, like->storage->device, dtype))
+        return NULL;
+    hki_array_describe(value->array, has, sizeof has);
+    return hki_array_create_failed(
+        like->storage->device, "module_parameter", &like, 1, HK_INVALID_ARGUMENT,
+        "parameter %s is %s on %s and has a gradient, but this first call needs %s on %s; set it "
+        "as that",
+        name, has, value->array->storage->device->name, hk_dtype_name(dtype),
+        like->storage->device->name);
 }
 
 static hk_array *claim(hk_module *self, const char *name, const hk_dims *shape, const beginning *as,
@@ -137,8 +154,11 @@ static hk_array *claim(hk_module *self, const char *name, const hk_dims *shape, 
     if (gone || like->failed) /* whose record it is */
         return hki_array_create_failed(NULL, operation, &like, 1, HK_INVALID_ARGUMENT,
                                        "parameter %s is for an input that has failed", name);
-    const hki_module_value *value = get(self, name, shape, as, like->storage->device,
-                                        is_float(like->dtype) ? like->dtype : HK_F32);
+    const hk_dtype dtype = is_float(like->dtype) ? like->dtype : HK_F32;
+    hk_array *refused = refuse_move(self, name, like, dtype);
+    if (refused)
+        return refused;
+    const hki_module_value *value = get(self, name, shape, as, like->storage->device, dtype);
     if (!value)
         return hki_array_create_failed(like->storage->device, operation, NULL, 0,
                                        HK_INVALID_ARGUMENT, "parameter %s could not be made", name);
@@ -283,6 +303,7 @@ static int list_entries(const hk_module *self, hk_module_entry *entries, int cap
         hki_module_path(self, value->name, entries[count].path, sizeof entries[count].path);
         entries[count].array = value->array;
         entries[count].is_buffer = value->is_buffer;
+        entries[count].is_made = value->is_claimed;
     }
     for (int i = 0; i < self->child_count; i++)
         count = list_entries(self->children[i], entries, capacity, count);

@@ -171,6 +171,8 @@ class BatchNorm(Layer):
 
     group: ranks (hk.world) over whose batches together it does so."""
 
+    _buffers = ("mean", "variance")
+
     def __init__(self, eps=1e-5, momentum=0.1, group=None):
         if group is None:
             super().__init__("batch_norm", eps, momentum)

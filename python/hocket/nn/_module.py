@@ -176,8 +176,13 @@ class Module:
                 arrays[f"{path}.{name}" if path else name] = array
         return arrays
 
+    def _attach_given(self):
+        pass
+
     def named_parameters(self):
-        """(path, Array) of the arrays that want gradients. None of a layer before its first call: see build."""
+        """(path, Array) of the arrays that want gradients. None of a layer before its first call, but what was loaded: see build."""
+        for module in self.modules():
+            module._attach_given()
         return [(path, array) for path, array in self.state().items() if array._has_grad()]
 
     def parameters(self):
@@ -355,6 +360,7 @@ class Layer(Module):
 
     _takes_more = False  # inputs than one
     _has_arrays = True
+    _buffers = ()  # names of arrays that are no parameters
 
     def __init__(self, kind, *arguments):
         self._layer = _core._layer(kind, arguments)
@@ -362,7 +368,15 @@ class Layer(Module):
 
     def _is_made(self):
         """Whether all of its parameters can be asked for."""
-        return not self._has_arrays or self.frozen or any(array._has_grad() for _, array in self._own())
+        given = [name for name, _ in self._layer.given()]
+        return not self._has_arrays or self.frozen or any(array._has_grad() and name not in given for name, array in self._own())
+
+    def _attach_given(self):
+        """What was loaded before the first call, but moving averages, are parameters."""
+        if not self.frozen:
+            for name, array in self._layer.given():
+                if name not in self._buffers and not array._has_grad() and array.dtype in (_core.float32, _core.float64):
+                    array.attach_grad()
 
     def __deepcopy__(self, memo):
         new = memo[id(self)] = self._replica(None, {})
@@ -417,7 +431,7 @@ class Layer(Module):
         return [(name, array) for name, array, _ in self._layer.entries()]
 
     def _set_own(self, name, x):
-        self._layer.set(name, x)
+        self._layer.set(name, x.astype(_core.float32) if x.dtype in (_core.float16, _core.bfloat16) else x)
 
     def _set_training(self, on):
         self.training = on

@@ -62,7 +62,9 @@ HKI_KERNEL void class_loss(const hki_cuda_class_loss s, const hki_cuda_tile tile
         double smooth = 0;
         if (s.smoothing > 0) {
             for (int64_t j = at.lane; row.counts && j < s.classes; j += at.lanes)
-                smooth += (log_sum + (max - (double)logits[j])) * (weight ? (double)weight[j] : 1);
+                if (!weight || weight[j] != 0)
+                    smooth +=
+                        (log_sum + (max - (double)logits[j])) * (weight ? (double)weight[j] : 1);
             smooth = hki_join_lanes<hki_added>(at, smooth, sum_room);
         }
         if (!row.is_there || at.lane != 0)
@@ -70,7 +72,9 @@ HKI_KERNEL void class_loss(const hki_cuda_class_loss s, const hki_cuda_tile tile
         double term = 0, own = 0;
         if (row.counts) {
             own = weight ? (double)weight[row.label] : 1;
-            term = (1 - s.smoothing) * own * (log_sum + (max - (double)logits[row.label]));
+            const double share = (1 - s.smoothing) * own;
+            if (share != 0) /* what weighs 0 does not count, be it NaN */
+                term = share * (log_sum + (max - (double)logits[row.label]));
             if (s.smoothing > 0)
                 term += s.smoothing * (smooth / (double)s.classes);
         }
@@ -115,12 +119,13 @@ HKI_KERNEL void class_loss_backward(const hki_cuda_class_loss s, const hki_cuda_
             (1 - s.smoothing) * (row.counts && weight ? (double)weight[row.label] : 1);
         const Element scale = (Element)((own + share * all) * its_dy / line.sum);
         const Element less = (Element)(share * its_dy), at_label = (Element)(own * its_dy);
+        const bool counts = its_dy != 0 && (own != 0 || s.smoothing != 0);
         for (int64_t j = at.lane; j < s.classes; j += at.lanes) {
             Element value = 0;
-            if (row.counts && !s.are_logs)
+            if (counts && !s.are_logs)
                 value =
                     hki_exp_of(logits[j] - line.max) * scale - (weight ? weight[j] * less : less);
-            to[j] = row.counts && j == row.label ? value - at_label : value;
+            to[j] = counts && j == row.label ? value - at_label : value;
         }
     }
 }

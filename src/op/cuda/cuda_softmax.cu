@@ -300,7 +300,8 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE)
         const Element scale = (Element)(1 / line.sum);
         for (int64_t j = at.lane; dy && j < size; j += at.lanes) {
             const Element share = hki_exp_of(logits[j] - line.max) * scale;
-            y[row * classes + j] = (j == label ? share - 1 : share) * dy[row];
+            const Element its_dy = dy[row]; /* what does not count may be NaN */
+            y[row * classes + j] = its_dy != 0 ? (j == label ? share - 1 : share) * its_dy : 0;
         }
     }
 }
@@ -336,7 +337,7 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE)
             for (int j = 0; j < held.N; j++) {
                 const Element share = held.packs[k].at[j] * scale;
                 const bool is_label = held.first(at, k) + j == label;
-                held.packs[k].at[j] = (is_label ? share - 1 : share) * its_dy;
+                held.packs[k].at[j] = its_dy != 0 ? (is_label ? share - 1 : share) * its_dy : 0;
             }
         held.store(at, y + begin, size, is_wide);
     }

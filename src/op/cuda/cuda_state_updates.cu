@@ -21,7 +21,8 @@ HKI_DEVICE double root(double x)
 {
     return sqrt(x);
 }
-#define ROOT(value) root(value)
+#define ROOT(value)    root(value)
+#define PART(k, value) ((k) != 0 ? (k) * (value) : 0)
 
 #define UPDATE(name, count, setup, body, formula, doc)                                             \
     struct name {                                                                                  \

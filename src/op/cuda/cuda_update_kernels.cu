@@ -15,17 +15,23 @@ template <class T> struct update_row {
     using number = two_scalars<T>;
 };
 
+/* What does not count makes no NaN of what is infinite. */
+template <class T> HKI_DEVICE T part(T share, T value)
+{
+    return share != 0 ? share * value : 0;
+}
+
 template <class T> struct sgd_row : update_row<T> {
     HKI_DEVICE T apply(T x, T grad, T, two_scalars<T> s)
     {
-        return x - (s.first * grad + s.second * x);
+        return x - (part(s.first, grad) + part(s.second, x));
     }
 };
 
 template <class T> struct average_row : update_row<T> {
     HKI_DEVICE T apply(T average, T sample, T, two_scalars<T> s)
     {
-        return s.first * average + s.second * sample;
+        return part(s.first, average) + part(s.second, sample);
     }
 };
 

@@ -2,6 +2,8 @@
 #include "op/kernels/elementwise/elementwise.h"
 #include "op/operators/copy.h"
 #include "op/operators/fill.h"
+#include "op/operators/reduce.h"
+#include "op/operators/reshape.h"
 #include "op/operators/softmax.h"
 #include "op/operators/view_op.h"
 
@@ -84,31 +86,102 @@ static double scale_of(const hki_call *call)
     return o->scale > 0 ? o->scale : size > 0 ? 1 / sqrt((double)size) : 1;
 }
 
-/* Scores where they count, and minus infinity elsewhere. */
-static hk_array *masked(const hki_call *call, hk_array *scores, hk_array *is_seen)
+/* ---- what a mask leaves out ------------------------------------------------------------------------------------ */
+
+/* full of that number, which broadcasts to anything. */
+static hk_array *number(const hki_call *call, double value)
 {
-    const hki_full_options full = {.value = -INFINITY, .dtype = scores->dtype};
-    hk_array *never = hki_op_call(&hki_op_full, NULL, 0, &full, (hk_device){call->device}, NULL);
-    return hki_op_call3(&hki_op_where, is_seen, scores, never, NULL);
+    const hki_full_options full = {.value = value, .dtype = call->out_dtype[0]};
+    return hki_op_call(&hki_op_full, NULL, 0, &full, (hk_device){call->device}, NULL);
+}
+
+/* x, and 0 where the mask has no key to be seen, whatever x is there. */
+static hk_array *where_seen(const hki_call *call, hk_array *is_seen, hk_array *x)
+{
+    return hki_op_call3(&hki_op_where, is_seen, x, number(call, 0), NULL);
+}
+
+static hk_array *any_along(hk_array *is_seen, int64_t axis)
+{
+    const hki_sum_options along = {.axes = {.ndim = 1, .dims = {axis}}, .keepdims = true};
+    return hki_op_call1(&hki_op_any, is_seen, &along);
+}
+
+/* Which keys which queries see, by a mask of at least two axes. */
+static hk_array *seen_of(const hki_call *call, hk_array *mask)
+{
+    if (mask->dtype == HK_BOOL)
+        return mask;
+    const bool records = hki_op_set_recording && hki_op_set_recording(false);
+    hk_array *is_seen = hki_op_call2(&hki_op_greater, mask, number(call, -INFINITY), NULL);
+    if (hki_op_set_recording)
+        hki_op_set_recording(records);
+    return is_seen;
+}
+
+/* With the axes that it lacks. */
+static hk_array *as_matrix(hk_array *mask)
+{
+    hki_reshape_options matrix = {.shape = mask->shape};
+    if (mask->shape.ndim >= 2)
+        return mask;
+    matrix.shape = (hk_dims){.ndim = 2, .dims = {1, mask->size}};
+    return hki_op_call1(&hki_op_reshape, mask, &matrix);
+}
+
+/* Of a mask: 0 weighs what is not seen, but 0 * NaN is none. So keys and values that no query sees, and queries that see
+ * no key, are made 0, and such queries' results too, in place of the softmax of nothing. */
+typedef struct masked_parts {
+    hk_array *query, *key, *value, *mask, *is_seen;
+    hk_array *sees; /* (…, n or 1, 1): queries that see a key */
+} masked_parts;
+
+static masked_parts parts_of(const hki_call *call)
+{
+    static const int64_t last[] = {-1, -2};
+    hk_array *mask = as_matrix(call->arrays[MASK]), *is_seen = seen_of(call, mask);
+    hk_array *sees = any_along(is_seen, -1);
+    hk_array *keys = hki_op_call1(&hki_op_swapaxes, any_along(is_seen, -2), last);
+    return (masked_parts){.query = where_seen(call, sees, call->arrays[QUERY]),
+                          .key = where_seen(call, keys, call->arrays[KEY]),
+                          .value = where_seen(call, keys, call->arrays[VALUE]),
+                          .mask = mask,
+                          .is_seen = is_seen,
+                          .sees = sees};
+}
+
+/* Scores where they count, and minus infinity elsewhere; 0 of a query that sees no key. */
+static hk_array *masked(const hki_call *call, const masked_parts *parts, hk_array *scores)
+{
+    if (parts->mask->dtype != HK_BOOL)
+        return hki_op_call2(&hki_op_add, scores, where_seen(call, parts->sees, parts->mask), NULL);
+    hk_array *never = hki_op_call3(&hki_op_where, parts->sees, number(call, -INFINITY),
+                                   number(call, 0), NULL);
+    return hki_op_call3(&hki_op_where, parts->is_seen, scores, never, NULL);
 }
 
 static hk_array *attention_compose(const hki_call *call)
 {
+    static const int64_t last[] = {-1, -2};
     const hki_scaled_dot_product_attention_options *o = call->options;
-    hk_array *query = call->arrays[QUERY], *key = call->arrays[KEY], *mask = call->arrays[MASK];
-    const int64_t last[] = {-1, -2};
     const hki_softmax_options along = {-1};
+    const bool has_mask = call->arrays[MASK];
+    const masked_parts parts = has_mask ? parts_of(call)
+                                        : (masked_parts){.query = call->arrays[QUERY],
+                                                         .key = call->arrays[KEY],
+                                                         .value = call->arrays[VALUE]};
     /* The smaller factor is scaled. */
-    hk_array *scaled = hki_op_call_number(&hki_op_multiply_scalar, query, scale_of(call));
+    hk_array *scaled = hki_op_call_number(&hki_op_multiply_scalar, parts.query, scale_of(call));
     hk_array *scores =
-        hki_op_call2(&hki_op_matmul, scaled, hki_op_call1(&hki_op_swapaxes, key, last), NULL);
-    if (mask)
-        scores = mask->dtype == HK_BOOL ? masked(call, scores, mask)
-                                        : hki_op_call2(&hki_op_add, scores, mask, NULL);
+        hki_op_call2(&hki_op_matmul, scaled, hki_op_call1(&hki_op_swapaxes, parts.key, last), NULL);
+    if (has_mask)
+        scores = masked(call, &parts, scores);
     if (o->causal)
         scores = hki_lower_triangle(call, scores, -INFINITY);
-    return hki_op_call2(&hki_op_matmul, hki_op_call1(&hki_op_softmax, scores, &along),
-                        call->arrays[VALUE], NULL);
+    hk_array *y =
+        hki_op_call2(&hki_op_matmul, hki_op_call1(&hki_op_softmax, scores, &along), parts.value,
+                     NULL);
+    return has_mask ? where_seen(call, parts.sees, y) : y;
 }
 
 static void attention_reference(const hki_call *call, const double *const *in, double *const *out)
@@ -157,7 +230,8 @@ const hk_op hki_op_scaled_dot_product_attention = {
     .doc =
         "Attention (Vaswani et al. 2017) of queries (…,n,d) to keys (…,m,d) with values (…,m,e): "
         "(…,n,e). mask broadcasts to (…,n,m): bool, true where a query sees a key, or numbers that "
-        "are added to the scores. A query that sees no key gives NaN.",
+        "are added to the scores, -inf where it does not. A query that sees no key gives 0. What no "
+        "query sees does not count, be it NaN.",
     .formula = "softmax(query key^T scale + mask) value",
     .dtypes = HKI_FLOATS,
     .infer = attention_infer,

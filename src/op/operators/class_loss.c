@@ -79,7 +79,8 @@ static int64_t label_of(const hki_kernel_call *call, int64_t piece, int64_t row)
 }
 
 /* With p of softmax(x), w the weights of classes and s the smoothing, of C classes:
- * (1 - s) w[y] (-ln p[y]) + s / C sum of w[c] (-ln p[c]). */
+ * (1 - s) w[y] (-ln p[y]) + s / C sum of w[c] (-ln p[c]).
+ * What weighs 0 does not count: where it is NaN or infinite nothing becomes NaN. */
 #define ROWS(name, T)                                                                              \
     static double log_sum_##name(const T *x, int64_t classes)                                      \
     {                                                                                              \
@@ -91,7 +92,8 @@ static int64_t label_of(const hki_kernel_call *call, int64_t piece, int64_t row)
     {                                                                                              \
         double sum = 0;                                                                            \
         for (int64_t j = 0; j < classes; j++)                                                      \
-            sum += (log_sum - (double)x[j]) * (weight ? (double)weight[j] : 1);                    \
+            if (!weight || weight[j] != 0)                                                         \
+                sum += (log_sum - (double)x[j]) * (weight ? (double)weight[j] : 1);                \
         return sum / (double)classes;                                                              \
     }                                                                                              \
     static void forward_##name(const hki_kernel_call *call, int64_t piece, int64_t begin,          \
@@ -107,11 +109,12 @@ static int64_t label_of(const hki_kernel_call *call, int64_t piece, int64_t row)
             terms[i] = weights[i] = 0;                                                             \
             if (label == WRONG)                                                                    \
                 return;                                                                            \
-            if (label == IGNORED)                                                                  \
+            const double own = label != IGNORED && weight ? (double)weight[label] : 1;             \
+            if (label == IGNORED || (own == 0 && o->smoothing == 0))                               \
                 continue;                                                                          \
             const double log_sum = o->are_logs ? 0 : log_sum_##name(x, classes);                   \
-            const double own = weight ? (double)weight[label] : 1;                                 \
-            double term = (1 - o->smoothing) * own * (log_sum - (double)x[label]);                 \
+            const double share = (1 - o->smoothing) * own;                                         \
+            double term = share != 0 ? share * (log_sum - (double)x[label]) : 0;                   \
             if (o->smoothing > 0)                                                                  \
                 term += o->smoothing * smooth_##name(x, weight, classes, log_sum);                 \
             terms[i] = (T)term;                                                                    \
@@ -135,12 +138,15 @@ static int64_t label_of(const hki_kernel_call *call, int64_t piece, int64_t row)
             const int64_t label = label_of(call, piece, i);                                        \
             if (label == WRONG)                                                                    \
                 return;                                                                            \
-            if (label == IGNORED || o->are_logs)                                                   \
+            const double own =                                                                     \
+                label == IGNORED ? 0 : (1 - o->smoothing) * (weight ? (double)weight[label] : 1);  \
+            const bool is_nothing =                                                                \
+                label == IGNORED || dy == 0 || (own == 0 && o->smoothing == 0);                    \
+            if (is_nothing || o->are_logs)                                                         \
                 for (int64_t j = 0; j < classes; j++)                                              \
                     dx[j] = 0;                                                                     \
-            if (label == IGNORED)                                                                  \
+            if (is_nothing)                                                                        \
                 continue;                                                                          \
-            const double own = (1 - o->smoothing) * (weight ? (double)weight[label] : 1);          \
             if (!o->are_logs) {                                                                    \
                 const T log_sum = (T)log_sum_##name(x, classes);                                   \
                 const T scale = (T)((own + share * all) * dy), less = (T)(share * dy);             \

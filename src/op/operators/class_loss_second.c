@@ -38,23 +38,23 @@ static hk_array *weights_of_rows(const hki_grad_call *call)
     return hki_op_call(&hki_op_class_loss, inputs, 3, &as, (hk_device){NULL}, NULL);
 }
 
-/* softmax(x), but 0 in rows that count nothing, whatever stands there. */
-static hk_array *probabilities(const hki_grad_call *call, hk_array *weights)
+/* x, but 0 in rows that count nothing, whatever stands there. */
+static hk_array *where_counts(const hki_grad_call *call, hk_array *weights, hk_array *x)
 {
-    const hki_softmax_options along = {.axis = 1};
-    hk_array *p = hki_op_call1(&hki_op_softmax, call->inputs[X], &along);
-    if (!((const hki_class_loss_options *)call->options)->ignores)
-        return p;
-    hk_array *ignored = hki_op_call1(&hki_op_logical_not, as_column(weights), NULL);
-    return hki_op_call3(&hki_op_where, ignored, hki_op_call1(&hki_op_zeros_like, p, NULL), p, NULL);
+    hk_array *counts = hki_op_call2(&hki_op_logical_and, weights, call->inputs[DY], NULL);
+    return hki_op_call3(&hki_op_where, as_column(counts), x,
+                        hki_op_call1(&hki_op_zeros_like, x, NULL), NULL);
 }
 
 static hk_array *by_x(const hki_grad_call *call)
 {
-    hk_array *weights = weights_of_rows(call), *p = probabilities(call, weights);
+    const hki_softmax_options along = {.axis = 1};
+    hk_array *weights = weights_of_rows(call);
+    hk_array *p = hki_op_call1(&hki_op_softmax, call->inputs[X], &along);
     hk_array *dp = multiply(call->dy, as_column(multiply(call->inputs[DY], weights)));
     hk_array *mean = sum_of_rows(multiply(p, dp), true);
-    return multiply(p, hki_op_call2(&hki_op_subtract, dp, mean, NULL));
+    return where_counts(call, weights,
+                        multiply(p, hki_op_call2(&hki_op_subtract, dp, mean, NULL)));
 }
 
 static hk_array *by_dy(const hki_grad_call *call)

@@ -238,20 +238,28 @@ static void scatter_plan(const hki_call *call, hki_plan *plan)
 typedef void run_fn(const hki_tensor *out, int64_t to, const hki_tensor *updates, int64_t from,
                     int64_t count);
 
-/* In the order of indices, so that sums are the same on every run: one piece. */
-static inline void scatter_runs(const hki_kernel_call *call, int64_t piece, run_fn *put)
+/* In the order of indices, so that sums are the same on every run: one piece. to: of the result's shape. */
+static inline void scatter_runs(const hki_kernel_call *call, int64_t piece, void *to_data,
+                                run_fn *put)
 {
     const hki_tensor *indices = &call->in[1], *updates = &call->in[2], *out = &call->out[0];
+    hki_tensor target = *out;
     hki_indexed_walk walk;
-    hki_copy_elements(call, 0, out->size);
+    target.data = to_data;
     hki_indexed_walk_init(&walk, indices, out, updates, axis_of(call->options, out->ndim), 0);
     for (int64_t i = 0; i < indices->size; i += walk.run) {
         int64_t to;
         if (!hki_indexed_walk_find(&walk, call, piece, &to))
             return;
-        put(out, to, updates, walk.update, walk.run);
+        put(&target, to, updates, walk.update, walk.run);
         hki_indexed_walk_step(&walk);
     }
+}
+
+static inline void change(const hki_kernel_call *call, int64_t piece, run_fn *put)
+{
+    hki_copy_elements(call, 0, call->out[0].size);
+    scatter_runs(call, piece, call->out[0].data, put);
 }
 
 static inline void add_run(const hki_tensor *out, int64_t to, const hki_tensor *updates,
@@ -270,30 +278,59 @@ static inline void add_run(const hki_tensor *out, int64_t to, const hki_tensor *
         ADD(HK_F64, double, double, , )
         ADD(HK_C64, float _Complex, float _Complex, , )
         ADD(HK_C128, double _Complex, double _Complex, , )
-        ADD(HK_F16, uint16_t, float, hki_f16_to_float, hki_f16_from_float)
-        ADD(HK_BF16, uint16_t, float, hki_bf16_to_float, hki_bf16_from_float)
 #define ADD_INTEGERS(dtype, name, T, least, most) ADD(dtype, T, uint64_t, , (T))
         HKI_EACH_INTEGER(ADD_INTEGERS)
 #undef ADD_INTEGERS
 #undef ADD
+    case HK_F16:
+    case HK_BF16:
     case HK_BOOL:
         break;
     }
 }
 
+/* Halves are added up as floats, which are rounded when all terms are there. */
+#define HALF_SUMS(name, to_float, from_float)                                                      \
+    static void name##_run(const hki_tensor *sums, int64_t to, const hki_tensor *updates,          \
+                           int64_t from, int64_t count)                                            \
+    {                                                                                              \
+        for (int64_t i = 0; i < count; i++)                                                        \
+            ((float *)sums->data)[to + i] +=                                                       \
+                to_float(((const uint16_t *)updates->data)[from + i]);                             \
+    }                                                                                              \
+    static void name(const hki_kernel_call *call, int64_t piece)                                   \
+    {                                                                                              \
+        uint16_t *out = call->out[0].data;                                                         \
+        float *sums = hki_partials_of(call, piece);                                                \
+        hki_copy_elements(call, 0, call->out[0].size);                                             \
+        for (int64_t i = 0; i < call->out[0].size; i++)                                            \
+            sums[i] = to_float(out[i]);                                                            \
+        scatter_runs(call, piece, sums, name##_run);                                               \
+        for (int64_t i = 0; i < call->out[0].size; i++)                                            \
+            out[i] = from_float(sums[i]);                                                          \
+    }
+HALF_SUMS(add_f16, hki_f16_to_float, hki_f16_from_float)
+HALF_SUMS(add_bf16, hki_bf16_to_float, hki_bf16_from_float)
+
 static void scatter_add_plan(const hki_call *call, hki_plan *plan)
 {
     scatter_plan(call, plan);
-    plan->partial_bytes = hki_scatter_rows_bytes(call);
+    plan->partial_bytes = hki_dtype_is_half(call->out_dtype[0])
+                              ? (size_t)call->inputs[0]->size * sizeof(float)
+                              : hki_scatter_rows_bytes(call);
 }
 
 static void scatter_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     (void)begin, (void)end;
-    if (call->partials && hki_scatter_is_of_rows(call))
+    if (call->out[0].dtype == HK_F16)
+        add_f16(call, piece);
+    else if (call->out[0].dtype == HK_BF16)
+        add_bf16(call, piece);
+    else if (call->partials && hki_scatter_is_of_rows(call))
         hki_scatter_rows(call, piece);
     else
-        scatter_runs(call, piece, add_run);
+        change(call, piece, add_run);
 }
 
 static void scatter_grad(hki_grad_call *call)
@@ -337,8 +374,8 @@ const hk_op hki_op_scatter_add = {
     .signature = "x, indices, updates",
     .doc = "x, and to the entry that each element of indices names, as in hk_take_along_axis, the "
            "same element of updates added. Where several name one entry they are added in their "
-           "order; in pairs, as samples are, where they are whole rows of floats along axis 0. "
-           "updates has the shape of indices.",
+           "order, halves as float32; in pairs, as samples are, where they are whole rows of floats "
+           "along axis 0. updates has the shape of indices.",
     .dtypes = HKI_NUMBERS | HKI_COMPLEX,
     .infer = scatter_infer,
     .split = HKI_SPLIT_NONE,
@@ -365,7 +402,7 @@ static inline void set_run(const hki_tensor *out, int64_t to, const hki_tensor *
 static void set_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     (void)begin, (void)end;
-    scatter_runs(call, piece, set_run);
+    change(call, piece, set_run);
 }
 
 /* Whether each update is still there: the number that it left behind is its own. */

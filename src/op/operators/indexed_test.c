@@ -108,6 +108,30 @@ static void test_integers(hk_device device)
     CHECK(values[0] == 2 * big[0] + 7 && values[1] == 7);
 }
 
+/* Halves add up as floats do: beyond what they can count one by one, at one place, in rows and in columns. */
+static void test_many(hk_device device, hk_dtype dtype)
+{
+    enum { COUNT = 5000 };
+    float sums[6], wanted[] = {0, 0, 5000, 5000, 1, 1};
+    HK_SCOPE;
+    wanted[2] = wanted[3] = dtype == HK_BF16 ? 4992 : 5000;
+    for (int axis = 0; axis < 2; axis++) {
+        hk_array *table = hk_zeros(axis ? hk_shape(2, 3) : hk_shape(3, 2), dtype, device), *loss;
+        hk_array *places = hk_concat((hk_array *const[]){hk_full(hk_shape(COUNT), 1, HK_I64, device),
+                                                         hk_full(hk_shape(1), 2, HK_I64, device)},
+                                     2, 0);
+        hk_attach_grad(table, HK_GRAD_WRITE);
+        {
+            HK_RECORD;
+            loss = hk_sum(hk_index_select(table, places, axis), NULL);
+        }
+        hk_backward(loss);
+        hk_array *grad = axis ? hk_transpose(hk_grad(table)) : hk_grad(table);
+        CHECK(hk_ok(hk_to_host(hk_cast(grad, HK_F32), sums, sizeof sums)));
+        CHECK(!memcmp(sums, wanted, sizeof sums));
+    }
+}
+
 /* Rows longer than what is found at once, and shorter; of each axis; and one number that is out of range, far behind. */
 static void test_along(hk_device device, hk_dtype dtype)
 {
@@ -148,6 +172,9 @@ int main(void)
     test_along(device, HK_I32);
     test_along(device, HK_I64);
     test_halves(device);
+    test_many(device, HK_F16);
+    test_many(device, HK_BF16);
+    test_many(device, HK_F32);
     test_integers(device);
     return check_result();
 }

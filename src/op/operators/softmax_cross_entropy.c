@@ -3,10 +3,12 @@
 #include "array/integer_element.h"
 #include "op/kernels/reduce/softmax_rows.h"
 #include "op/op.h"
+#include "op/operators/copy.h"
 #include "op/operators/reduce.h"
 #include "op/operators/softmax.h"
 
 #include <math.h>
+#include <string.h>
 
 static bool check(hki_call *call)
 {
@@ -107,6 +109,10 @@ static int64_t label_of(const hki_kernel_call *call, int64_t piece, int64_t row)
             int64_t label = label_of(call, piece, i);                                              \
             if (label < 0)                                                                         \
                 return;                                                                            \
+            if (dy == 0) { /* what does not count may be NaN */                                    \
+                memset(dx, 0, (size_t)classes * sizeof(T));                                        \
+                continue;                                                                          \
+            }                                                                                      \
             const T max = rows->max_##name(x, classes);                                            \
             const T scale = (T)(1 / rows->exp_sum_##name(x, classes, max));                        \
             rows->exps_##name(x, classes, max, scale, dx);                                         \
@@ -162,8 +168,11 @@ static void backward_grad(hki_grad_call *call)
     hk_array *p = hki_op_call1(&hki_op_softmax, logits, &(const hki_softmax_options){.axis = 1});
     hk_array *dp = hki_op_call2(&hki_op_multiply, call->dy, as_column(dy), NULL);
     hk_array *mean = hki_op_call1(&hki_op_sum, hki_op_call2(&hki_op_multiply, p, dp, NULL), &kept);
-    call->dx[0] =
+    hk_array *by_logits =
         hki_op_call2(&hki_op_multiply, p, hki_op_call2(&hki_op_subtract, dp, mean, NULL), NULL);
+    hk_array *counts = hki_op_call1(&hki_op_cast, as_column(dy), &(const hki_cast_options){HK_BOOL});
+    hk_array *none = hki_op_call1(&hki_op_zeros_like, by_logits, NULL);
+    call->dx[0] = hki_op_call3(&hki_op_where, counts, by_logits, none, NULL);
 }
 
 /* ---- conformance ----------------------------------------------------------------------------------------- */

@@ -109,7 +109,8 @@ static void reference(const hki_call *call, const double *const *in, double *con
 }
 
 /* Of the element type. */
-#define ROOT(value) _Generic((value), float : sqrtf, double : sqrt)(value)
+#define ROOT(value)    _Generic((value), float : sqrtf, double : sqrt)(value)
+#define PART(k, value) ((k) != 0 ? (k) * (value) : 0)
 
 #define LOOP(name, slots, T, body)                                                                 \
     static void name(const constants *given, T *restrict x_data, const T *restrict grad,           \

@@ -31,3 +31,9 @@ one_part even/t10k 20
 train --data even --batch-size 32 --devices cpu:0 --loss-log even_one
 train --data even --batch-size 32 --devices cpu:0,cpu:1 --loss-log even_two
 cmp even_one even_two && echo "even shares: same bytes"
+# Whole runs of 16 samples for each, of a last batch with fewer of them too, where some devices have no samples.
+train --data even --batch-size 70 --devices cpu:0 --loss-log runs_one
+for devices in cpu:0,cpu:1 cpu:0,cpu:1,cpu:2,cpu:3; do
+    train --data even --batch-size 70 --devices $devices --loss-log runs
+    cmp runs_one runs && echo "whole runs: same bytes"
+done

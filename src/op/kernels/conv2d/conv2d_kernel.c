@@ -93,12 +93,31 @@ static size_t sums_bytes(const hki_conv2d_geometry *g, bool f64)
     return hki_round_up_bytes((size_t)(weight_count(g) + g->out_channels) * item, 64);
 }
 
+/* By which runs are planned: whole ones, or one of fewer samples. A run's bytes are to depend on its own samples alone. */
+static hki_conv2d_geometry of_run(const hki_conv2d_geometry *geometry, bool is_whole)
+{
+    hki_conv2d_geometry own = *geometry;
+    const int64_t left = own.samples % HKI_SUM_RUN;
+    own.samples = is_whole ? hki_round_up(own.samples, HKI_SUM_RUN) : left;
+    return own;
+}
+
 /* Behind the plan's, sums of runs that wait for others: all but one. */
+static size_t weight_plan_bytes(const hki_conv2d_geometry *geometry, bool f64)
+{
+    size_t most = 0;
+    for (int is_whole = 0; is_whole < 2; is_whole++) {
+        const hki_conv2d_geometry own = of_run(geometry, is_whole);
+        const size_t bytes = scratch_bytes(&own, HKI_CONV2D_BACKWARD_WEIGHT, f64);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
 size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geometry, bool f64)
 {
     const size_t waiting = (size_t)hki_sum_live(hki_sum_runs(geometry->samples)) - 1;
-    return scratch_bytes(geometry, HKI_CONV2D_BACKWARD_WEIGHT, f64) +
-           waiting * sums_bytes(geometry, f64);
+    return weight_plan_bytes(geometry, f64) + waiting * sums_bytes(geometry, f64);
 }
 
 #define PASSES(T, DT, F64)                                                                         \
@@ -142,20 +161,18 @@ size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geome
         const int64_t runs = hki_max(1, hki_sum_runs(sample_end - sample_begin));                  \
         const int64_t weights = weight_count(geometry);                                            \
         const size_t step = sums_bytes(geometry, F64);                                             \
-        if (!pointwise) {                                                                          \
-            hki_conv2d_plan_init(&plan, geometry, HKI_CONV2D_BACKWARD_WEIGHT,                      \
-                                 hki_conv2d_shape_get(F64));                                       \
-            hki_conv2d_plan_build(&plan, scratch);                                                 \
-        }                                                                                          \
-        char *waiting =                                                                            \
-            (char *)scratch +                                                                      \
-            (pointwise                                                                             \
-                 ? hki_conv2d_pointwise_scratch_bytes(geometry, HKI_CONV2D_BACKWARD_WEIGHT, F64)   \
-                 : plan.bytes);                                                                    \
+        char *waiting = (char *)scratch + weight_plan_bytes(geometry, F64);                        \
         bool done = true;                                                                          \
         for (int64_t run = 0, live = 0, pairs; done && run < runs; run++, live += 1 - pairs) {     \
             const int64_t begin = sample_begin + run * HKI_SUM_RUN;                                \
             const int64_t end = hki_min(begin + HKI_SUM_RUN, sample_end);                          \
+            const bool is_whole = end - begin == HKI_SUM_RUN, is_planned = run > 0 && is_whole;    \
+            if (!pointwise && !is_planned) {                                                       \
+                const hki_conv2d_geometry own = of_run(geometry, is_whole);                        \
+                hki_conv2d_plan_init(&plan, &own, HKI_CONV2D_BACKWARD_WEIGHT,                      \
+                                     hki_conv2d_shape_get(F64));                                   \
+                hki_conv2d_plan_build(&plan, scratch);                                             \
+            }                                                                                      \
             T *sums = live ? (T *)(void *)(waiting + (size_t)(live - 1) * step) : dweight;         \
             T *bias = !dbias ? NULL : live ? sums + weights : dbias;                               \
             if (pointwise)                                                                         \
@@ -163,7 +180,7 @@ size_t hki_conv2d_backward_weight_scratch_bytes(const hki_conv2d_geometry *geome
                                             scratch);                                              \
             else                                                                                   \
                 done = HKI_OF_ISA(hki_conv2d_weigh, _##DT)(&plan, x, dy, sums, bias, begin, end,   \
-                                                           run > 0, scratch);                      \
+                                                           is_planned, scratch);                   \
             pairs = hki_sum_pairs(runs, run);                                                      \
             hki_sum_join(F64 ? HK_F64 : HK_F32, weights, dweight, waiting, step, (int)live + 1,    \
                          (int)pairs);                                                              \
