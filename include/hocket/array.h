@@ -104,8 +104,8 @@ HK_API bool hk_is_read_only(const hk_array *x);
 /* Whether another library may read or write x's memory at any time: the program gave it (hk_from_memory), or has lent it by
  * HK_BORROW_EXTERNAL and not got it back. True for all arrays that share the memory. False for NULL. */
 HK_API bool hk_is_shared(const hk_array *x);
-/* Whether x lies between the first and the last element of `of`, and has its dtype: hk_view(of, its shape, its strides, *offset) is such
- * a view. *offset: elements from the first one of `of` to that of x. False, and *offset stays, where x has no elements or either is
+/* Whether x lies between the lowest and the highest place of `of`'s elements, and has its dtype: hk_view(of, its shape, its strides,
+ * *offset) is such a view. *offset: elements from the first one of `of` to that of x. False, and *offset stays, where x has no elements or either is
  * NULL or failed at its call. Does not block, and counts neither. */
 HK_API bool hk_is_within(const hk_array *x, const hk_array *of, int64_t *offset);
 
@@ -165,7 +165,7 @@ HK_API void hk_meshgrid(hk_array *const *vectors, int count, hk_array **grids);
 /* Views of one shape, to which all are stretched as by hk_broadcast_to. */
 HK_API void hk_broadcast_arrays(hk_array *const *x, int count, hk_array **views);
 /* Any view: element (i, j, …) is the one that lies offset + i strides[0] + j strides[1] … elements behind x's first. strides: one
- * for each axis of shape, not negative; NULL: C order without gaps. All elements lie between x's first and last, or
+ * for each axis of shape; NULL: C order without gaps. All elements lie between the lowest and the highest place of x's, or
  * the call fails. Where two may share a place, such as in windows that slide, the view is read only; gradients are summed. */
 HK_API hk_array *hk_view(hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset);
 
