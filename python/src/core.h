@@ -133,6 +133,7 @@ static inline void py_settle(hk_array *result, hk_array *const *inputs, int coun
 bool py_dtype_of_format(const Py_buffer *view, hk_dtype *dtype);
 int py_array_get_buffer(PyObject *self, Py_buffer *view, int flags);
 void py_array_release_buffer(PyObject *self, Py_buffer *view);
+bool py_sharing_init(PyObject *module);
 
 /* ---- arguments -------------------------------------------------------------------------------------------- */
 
