@@ -528,7 +528,7 @@ HK_API hk_array *hk_ones(hk_dims shape, hk_dtype dtype, hk_device device);
 HK_API void hk_ones_into(hk_array *out, hk_dims shape, hk_dtype dtype);
 
 /* start, start + step, … up to stop, which is not included; shape (ceil((stop - start) /
- * step),). */
+ * step),). Of integers beyond 2^53, which doubles round, hk_sequence is exact. */
 typedef struct hk_arange_arguments {
     double start; /* the first element */
     double stop; /* where to stop, not included */
@@ -537,6 +537,17 @@ typedef struct hk_arange_arguments {
 } hk_arange_arguments;
 HK_API hk_array *hk_arange(double start, double stop, double step, hk_dtype dtype,
                            hk_device device);
+
+/* first, first + step, …: so many whole numbers, exact where hk_arange's doubles are not; floats
+ * are rounded once. uint64 above INT64_MAX: add a number to it. */
+typedef struct hk_sequence_arguments {
+    int64_t first; /* the first element */
+    int64_t step; /* from one element to the next */
+    int64_t count; /* how many they are */
+    hk_dtype dtype; /* dtype of the result, of real numbers */
+} hk_sequence_arguments;
+HK_API hk_array *hk_sequence(int64_t first, int64_t step, int64_t count, hk_dtype dtype,
+                             hk_device device);
 
 /* Numbers from start to stop at even distances. */
 typedef struct hk_linspace_arguments {
@@ -1838,6 +1849,9 @@ HK_API void hk_ones_into_at(hk_source at, hk_array *out, hk_dims shape, hk_dtype
 HK_API hk_array *hk_arange_at(hk_source at, double start, double stop, double step, hk_dtype dtype,
                               hk_device device);
 #define hk_arange(...) hk_arange_at(HK_SOURCE, __VA_ARGS__)
+HK_API hk_array *hk_sequence_at(hk_source at, int64_t first, int64_t step, int64_t count,
+                                hk_dtype dtype, hk_device device);
+#define hk_sequence(...) hk_sequence_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_array *hk_linspace_at(hk_source at, double start, double stop, int64_t count,
                                 bool endpoint, hk_dtype dtype, hk_device device);
 #define hk_linspace(...) hk_linspace_at(HK_SOURCE, __VA_ARGS__)

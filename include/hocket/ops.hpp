@@ -1804,11 +1804,19 @@ inline void ones_into(const array &out, const hk::shape &shape, hk_dtype dtype =
 }
 
 /* start, start + step, … up to stop, which is not included; shape (ceil((stop - start) /
- * step),). */
+ * step),). Of integers beyond 2^53, which doubles round, hk_sequence is exact. */
 inline array arange(double start, double stop, double step, hk_dtype dtype = HK_F32,
                     const hk::device &device = {}, hk_source at = here()) noexcept
 {
     return array::take(hk_arange_at(at, start, stop, step, dtype, device));
+}
+
+/* first, first + step, …: so many whole numbers, exact where hk_arange's doubles are not; floats
+ * are rounded once. uint64 above INT64_MAX: add a number to it. */
+inline array sequence(int64_t first, int64_t step, int64_t count, hk_dtype dtype = HK_F32,
+                      const hk::device &device = {}, hk_source at = here()) noexcept
+{
+    return array::take(hk_sequence_at(at, first, step, count, dtype, device));
 }
 
 /* Numbers from start to stop at even distances. */

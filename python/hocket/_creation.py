@@ -1,8 +1,10 @@
 """Arrays from nothing, from numbers, and from what other libraries hold."""
 
+import builtins as _b
+
 from . import _core
 from ._core import Array
-from ._dtypes import rank, result_type
+from ._dtypes import iinfo, rank, result_type
 
 _op = _core.operators
 __all__ = []
@@ -54,6 +56,16 @@ def _has_buffer(obj):
     except TypeError:
         return False
     return True
+
+
+def beside(value, x, as_array=_core._operand):
+    """An Array of what meets x: Python's numbers, in lists too, are as exact as x's dtype can hold. With _core._value: of what goes into x."""
+    if isinstance(value, Array):
+        return value
+    try:
+        return as_array(value, x)
+    except (TypeError, ValueError, BufferError):
+        return asarray(value, device=x.device)
 
 
 def _shared(obj, dtype, device):
@@ -160,13 +172,17 @@ def full(shape, fill_value, *, dtype=None, device=None):
     >>> hk.full((2,), 7)
     array([7, 7], dtype=int64, device='cpu:0')
     """
+    fill_value = _plain(fill_value)
     if isinstance(fill_value, (Array, complex)) or (isinstance(fill_value, int) and abs(fill_value) > 2**53):
         return _copied(_core._broadcast_to(asarray(fill_value, dtype=dtype, device=device), shape))
-    return _op["full"](shape, fill_value, dtype or result_type(_plain(fill_value)), device=device)
+    return _op["full"](shape, fill_value, dtype or result_type(fill_value), device=device)
 
 
 def _plain(number):
-    return number if type(number) in (bool, int, float, complex) else number.item() if hasattr(number, "item") else number
+    """A number of NumPy's, or of an array of one, as Python's."""
+    if type(number) in (bool, int, float, complex, Array) or not hasattr(number, "item"):
+        return number
+    return number.item()
 
 
 def _as(function, x, dtype, device, *more):
@@ -222,14 +238,34 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
     """
     if stop is None:
         start, stop = 0, start
-    start, stop, step = _plain(start), _plain(stop), _plain(step)
+    start, stop, step = (each.item() if isinstance(each, Array) else _plain(each) for each in (start, stop, step))
+    is_whole = all(isinstance(each, int) for each in (start, stop, step))
     if dtype is None:
-        dtype = _core.int64 if all(isinstance(each, int) for each in (start, stop, step)) else _core.float32
+        dtype = _core.int64 if is_whole else _core.float32
     if step == 0:
         raise ValueError("arange(): step is 0")
-    if (stop - start) / step <= 0:
+    if step > 0 and stop <= start or step < 0 and stop >= start:
         return zeros((0,), dtype=dtype, device=device)
+    if is_whole and _b.max(abs(start), abs(stop), abs(step)) > 2**53:
+        return _whole_range(start, stop, step, _core._dtype(dtype), device)
     return _op["arange"](start, stop, step, dtype, device=device)
+
+
+def _whole_range(start, stop, step, dtype, device):
+    """Of integers that doubles round."""
+    count = -((start - stop) // step)
+    last = start + (count - 1) * step
+    low, high = _b.min(start, last), _b.max(start, last)
+    if rank(dtype) != 1 and not (-(2**63) <= low and high < 2**63):
+        return _op["arange"](start, stop, step, dtype, device=device)
+    if rank(dtype) == 1 and not (iinfo(dtype).min <= low and high <= iinfo(dtype).max):
+        raise OverflowError(f"arange(): {dtype} does not have all of {start} … {last}")
+    if count < 3:
+        return asarray([start, last][:count], dtype=dtype, device=device)
+    if high < 2**63:
+        return _op["sequence"](start, step, count, dtype, device=device)
+    whole = _op["sequence"](0, 1, count, dtype, device=device) * abs(step) + low
+    return whole if step > 0 else _copied(_op["flip"](whole, 0))
 
 
 @_public

@@ -4,7 +4,7 @@ import operator as _operator
 
 from . import _core
 from ._core import Array
-from ._creation import asarray
+from ._creation import asarray, beside
 from ._dtypes import rank, result_type
 
 _op = _core.operators
@@ -69,7 +69,7 @@ def _limit(x, bound, name):
     """A bound of clip in x's dtype: None where it bounds nothing."""
     if bound is None or isinstance(bound, (int, float)):
         return bound
-    return bound if isinstance(bound, Array) else asarray(bound)
+    return beside(bound, x)
 
 
 def _bounds_nothing(x, number, is_low):

@@ -6,7 +6,7 @@ of their broadcast shape: at the place of the first one, or in front where other
 
 from . import _core
 from ._core import Array
-from ._creation import arange, asarray
+from ._creation import arange, asarray, beside
 from ._manipulation import _flat, broadcast_shapes
 from ._reductions import nonzero
 
@@ -183,7 +183,7 @@ def _check_bounds(index, size, axis):
 
 
 def _operand(x, value):
-    return value.to_device(x.device) if isinstance(value, Array) else asarray(value, device=x.device)
+    return value.to_device(x.device) if isinstance(value, Array) else beside(value, x, _core._value)
 
 
 def _by_mask(x, mask, value):

@@ -5,7 +5,7 @@ import math as _math
 
 from . import _core
 from ._core import Array
-from ._creation import arange, asarray, zeros
+from ._creation import _plain, arange, asarray, beside, full, zeros
 from ._dtypes import narrow as _narrow, result_type
 
 _op = _core.operators
@@ -42,9 +42,11 @@ def _flat(x):
 
 
 def _promoted(arrays):
-    arrays = [each if isinstance(each, Array) else asarray(each) for each in arrays]
+    arrays = list(arrays)
     if not arrays:
         raise ValueError("at least one array is needed")
+    first = next((each for each in arrays if isinstance(each, Array)), None)
+    arrays = [asarray(each) if first is None else beside(each, first) for each in arrays]
     if len({each.dtype for each in arrays}) == 1:
         return arrays
     dtype = result_type(*arrays)
@@ -401,7 +403,22 @@ def pad(x, pad_width, mode="constant", constant_values=0):
     pairs = [tuple(pad_width)] * x.ndim if isinstance(pad_width[0], int) else [tuple(pair) for pair in pad_width]
     if len(pairs) != x.ndim:
         raise ValueError(f"pad_width has {len(pairs)} pairs; x has {x.ndim} axes")
+    value = _plain(constant_values)
+    is_double = not isinstance(value, (Array, complex)) and not (isinstance(value, int) and abs(value) > 2**53)
     for axis, pair in enumerate(pairs):
-        if pair != (0, 0):
-            x = _op["pad"](x, axis, pair, modes.index(mode), constant_values)
+        if pair == (0, 0):
+            continue
+        if is_double or mode != "constant":
+            x = _op["pad"](x, axis, pair, modes.index(mode), value if is_double else 0)
+        else:
+            x = _between(x, axis, pair, value)
     return +x
+
+
+def _between(x, axis, pair, value):
+    """x between entries of a value that no double is."""
+    for count in pair:
+        if count < 0:
+            raise ValueError(f"pad_width has {count}, but must not be negative")
+    ends = [full(x.shape[:axis] + (count,) + x.shape[axis + 1:], value, dtype=x.dtype, device=x.device) for count in pair]
+    return _op["concat"]([ends[0], x, ends[1]], axis)

@@ -138,21 +138,47 @@ def __array_namespace__(self, /, *, api_version=None):
     return hocket
 
 
-@_method
-def __dlpack__(self, /, *, stream=None, max_version=None, dl_device=None, copy=None):
-    """A DLPack capsule, over the array's own memory where that can be: calls on it wait from then on."""
+def _capsule(x, writes, stream, max_version, dl_device, copy):
     if stream is not None and stream != -1:
         raise BufferError("stream is to be None: the memory is the host's")
-    x, copied = self, bool(copy)
-    if self.__dlpack_device__()[0] != 1:
+    is_versioned = bool(max_version and max_version[0] >= 1)
+    copied = bool(copy)
+    if x.__dlpack_device__()[0] != 1:
         if dl_device is None or tuple(dl_device) != (1, 0) or copy is False:
-            raise BufferError(f"memory of {self.device} cannot be shared; to_device('cpu:0') copies it")
-        x, copied = self.to_device("cpu:0"), True
+            raise BufferError(f"memory of {x.device} cannot be shared; to_device('cpu:0') copies it")
+        x, copied = x.to_device("cpu:0"), True
     elif dl_device is not None and tuple(dl_device) != (1, 0):
         raise BufferError(f"the memory is the host's, not that of a device {tuple(dl_device)}")
-    if copy is False and _core._facts(x)[0]:
-        raise BufferError("copy=False: the array is read only")
-    return (_op["copy"](x) if copy else x)._dlpack(bool(max_version and max_version[0] >= 1), copied)
+    elif copied:
+        x = _op["copy"](x)
+    elif _core._facts(x)[0] and not is_versioned:
+        if copy is False:
+            raise BufferError("copy=False: the array is read only, which DLPack says from version 1 on")
+        x, copied = _op["copy"](x), True
+    return _core._dlpack(x, is_versioned, copied, writes or copied or not is_versioned)
+
+
+@_method
+def __dlpack__(self, /, *, stream=None, max_version=None, dl_device=None, copy=None):
+    """A DLPack capsule over the array's own memory, where that can be, for reading: calls on it wait from then on. x.lend() has one for writing.
+
+    What asks for a version before 1, which knows no memory for reading, is taken to write.
+    """
+    return _capsule(self, False, stream, max_version, dl_device, copy)
+
+
+def _lent_capsule(self, /, *, stream=None, max_version=None, dl_device=None, copy=None):
+    return _capsule(self._array, True, stream, max_version, dl_device, copy)
+
+
+def _lent_array(self, dtype=None, copy=None):
+    """NumPy asks for it where there was no buffer."""
+    _core._raise_interrupt(self)
+    raise BufferError(f"{self._array.dtype} on {self._array.device} has no buffer for writing")
+
+
+_core.Lent.__dlpack__, _core.Lent.__array__ = _lent_capsule, _lent_array
+_core.Lent.__dlpack_device__ = lambda self: self._array.__dlpack_device__()
 
 
 @_method
@@ -274,6 +300,31 @@ def _by_values(ufunc, method, inputs, out, options):
     for mine, each in zip(out, result if isinstance(result, tuple) else (result,)):
         mine[...] = each
     return out[0] if len(out) == 1 else out
+
+
+_TYPES = {
+    "bool": "|b1", "int8": "|i1", "uint8": "|u1", "int16": "<i2", "uint16": "<u2", "int32": "<i4", "uint32": "<u4", "int64": "<i8", "uint64": "<u8",
+    "float16": "<f2", "float32": "<f4", "float64": "<f8", "complex64": "<c8", "complex128": "<c16",
+}
+
+
+def _array_interface(self):
+    """NumPy's protocol, of which Pillow knows no other: over the array's own memory, for reading. Of one that is not contiguous a copy's."""
+    if self.dtype.name not in _TYPES:
+        raise AttributeError(f"{self.dtype} has no place in NumPy's __array_interface__")
+    is_own = self.device.kind == "cpu" and _core._facts(self)[2]
+    x = self if is_own else _op["copy"](self.to_device("cpu:0"))
+    strides = None if is_own else tuple(each * self.itemsize for each in x.strides)  # who sees some asks for tobytes()
+    return {"version": 3, "shape": x.shape, "typestr": _TYPES[self.dtype.name], "strides": strides, "data": memoryview(x)}
+
+
+Array.__array_interface__ = property(_array_interface)
+
+
+@_method
+def tobytes(self):
+    """The elements as bytes, in C order. Waits."""
+    return bytes(self)
 
 
 @_method

@@ -5,8 +5,8 @@ import collections as _collections
 
 from . import _core
 from ._core import Array
-from ._creation import arange, asarray, full_like, zeros
-from ._dtypes import narrow as _narrow, rank, result_type
+from ._creation import arange, asarray, beside, full_like, zeros
+from ._dtypes import iinfo, narrow as _narrow, rank, result_type
 from ._manipulation import _flat, axes_of, broadcast_shapes, concat, expand_dims, moveaxis
 
 _op = _core.operators
@@ -193,7 +193,7 @@ def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
     """
     if n < 0:
         raise ValueError(f"n is {n}, but must not be negative")
-    parts = [asarray(each) if not isinstance(each, Array) else each for each in (prepend, x, append) if each is not None]
+    parts = [beside(each, x) for each in (prepend, x, append) if each is not None]
     x = concat(parts, axis=axis) if len(parts) > 1 else x
     for _ in range(n):
         if x.dtype == _core.bool:
@@ -254,11 +254,19 @@ def nonzero(x, /):
 
 
 def _beside(array, other):
-    """The other as an array: a number takes the dtype that it has beside the array."""
-    if isinstance(other, Array):
-        return other
-    number = isinstance(other, (bool, int, float, complex)) and isinstance(array, Array)
-    return asarray(other, dtype=result_type(array, other) if number else None, device=array.device if isinstance(array, Array) else None)
+    return beside(other, array) if isinstance(array, Array) else asarray(other)
+
+
+def _both(x1, x2):
+    x1 = _beside(x2, x1)
+    return x1, _beside(x1, x2)
+
+
+def _is_between(number, dtype):
+    """Whether the number may lie between the integers of the dtype, or beyond them."""
+    if rank(dtype) != 1 or type(number) not in (int, float):
+        return False
+    return type(number) is float or not iinfo(dtype).min <= number <= iinfo(dtype).max
 
 
 @_public
@@ -270,6 +278,10 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None):
     """
     if side not in ("left", "right"):
         raise ValueError(f"side is {side!r}, but may be 'left' or 'right'")
+    if isinstance(x1, Array) and x1.ndim == 1 and _is_between(x2, x1.dtype):
+        if x2 != x2:  # NaN is behind all
+            side, x2 = "right", float("inf")
+        return _op["sum"](_op["less_equal" if side == "right" else "less"](x1, x2))
     x2 = _beside(x1, x2)
     if sorter is not None:
         x1 = _op["index_select"](x1, sorter, 0)
@@ -435,8 +447,12 @@ def isin(x1, x2, /, *, invert=False):
     >>> hk.isin(hk.asarray([1, 2, 3]), hk.asarray([3, 1]))
     array([ True, False,  True], dtype=bool, device='cpu:0')
     """
-    x1 = _beside(x2, x1)
-    x2 = _beside(x1, x2)
+    for one, other in ((x1, x2), (x2, x1)):
+        if type(other) in (bool, int, float, complex) and isinstance(one, Array):
+            found = _op["equal"](one, other)
+            found = found if one is x1 else any(found)
+            return _op["logical_not"](found) if invert else found
+    x1, x2 = _both(x1, x2)
     dtype = result_type(x1, x2)
     x1, x2 = _of_dtype(x1, dtype), _of_dtype(x2, dtype)
     if rank(dtype) == 3:  # they have no order: of the places among all different ones
@@ -456,7 +472,7 @@ def isclose(x1, x2, rtol=1e-05, atol=1e-08, equal_nan=False):
     >>> hk.isclose(hk.asarray([1.0, 2.0]), hk.asarray([1.0, 2.1]))
     array([ True, False], dtype=bool, device='cpu:0')
     """
-    x1, x2 = (each if isinstance(each, Array) else asarray(each) for each in (x1, x2))
+    x1, x2 = _both(x1, x2)
     near = (_op["abs"](x1 - x2) <= atol + rtol * _op["abs"](x2)) & _op["isfinite"](x1 * 1.0) & _op["isfinite"](x2 * 1.0)
     near = near | (x1 == x2)
     return near | ((x1 != x1) & (x2 != x2)) if equal_nan else near
@@ -479,5 +495,5 @@ def array_equal(x1, x2):
     >>> hk.array_equal(hk.ones(2), hk.ones(2))
     True
     """
-    x1, x2 = (each if isinstance(each, Array) else asarray(each) for each in (x1, x2))
+    x1, x2 = _both(x1, x2)
     return x1.shape == x2.shape and _b.bool(all(x1 == x2))

@@ -99,7 +99,8 @@ def _in_python(message):
 def _raise(code, message, operation, device, inputs, line, file, count):
     """Called by the extension module with what a record says."""
     cls = ZeroDivisionError if message.startswith("division by zero") else _CLASSES.get(code, DeviceError)
-    message = _in_python(message)
+    message = _in_python(message).replace("overwritten by data_borrow", "overwritten by lend()")
+    operation = "lend" if operation == "data_borrow" else operation
     text = f"{operation}: {message}" if operation else message
     error = cls(text)
     error.code, error.operation, error.device, error.inputs = code, operation, device, inputs

@@ -3,9 +3,10 @@
 import collections as _collections
 
 from . import _core
+from ._creation import beside as _beside
 from ._dtypes import narrow as _narrow
 from ._elementwise import matmul  # noqa: F401
-from ._manipulation import axes_of as _axes_of, matrix_transpose, tensordot, vecdot  # noqa: F401
+from ._manipulation import _promoted, axes_of as _axes_of, matrix_transpose, tensordot, vecdot  # noqa: F401
 
 _op = _core.operators
 
@@ -31,7 +32,7 @@ def cross(x1, x2, /, *, axis=-1):
     >>> hk.linalg.cross(hk.asarray([1, 0, 0]), hk.asarray([0, 1, 0]))
     array([0, 0, 1], dtype=int64, device='cpu:0')
     """
-    return _op["cross"](x1, x2, axis)
+    return _op["cross"](*_promoted((x1, x2)), axis)
 
 
 def det(x, /):
@@ -123,12 +124,27 @@ def matrix_power(x, n, /):
 
 
 def matrix_rank(x, /, *, rtol=None):
-    """Ranks of matrices: how many singular values are more than rtol times the largest.
+    """Ranks of matrices: how many singular values are more than rtol times the largest. rtol: a number, or an array with one for each matrix.
 
     >>> hk.linalg.matrix_rank(hk.ones((3, 3)))
     array(1, dtype=int64, device='cpu:0')
     """
-    return _op["matrix_rank"](x, rtol)
+    if _is_default_or_positive(rtol):
+        return _op["matrix_rank"](x, rtol)
+    return _op["sum"](_are_large(_op["svdvals"](x), rtol), (-1,), False)
+
+
+def _is_default_or_positive(rtol):
+    """What the operators take: their 0 is the default."""
+    return rtol is None or isinstance(rtol, (int, float)) and rtol != 0
+
+
+def _are_large(values, rtol):
+    """Of singular values, in falling order."""
+    rtol = _beside(rtol, values)
+    if not bool((rtol >= 0).all()):
+        raise ValueError(f"rtol is {rtol.tolist()}, but must be 0 or more")
+    return values > values[..., :1] * _op["expand_dims"](rtol, -1)
 
 
 def outer(x1, x2, /):
@@ -138,16 +154,21 @@ def outer(x1, x2, /):
     array([[3, 4],
            [6, 8]], dtype=int64, device='cpu:0')
     """
-    return _op["outer"](x1, x2)
+    return _op["outer"](*_promoted((x1, x2)))
 
 
 def pinv(x, /, *, rtol=None):
-    """Pseudo-inverses, by singular values of more than rtol times the largest.
+    """Pseudo-inverses, by singular values of more than rtol times the largest. rtol: a number, or an array with one for each matrix.
 
     >>> hk.linalg.pinv(hk.asarray([[2.0], [0.0]]))
     array([[0.5, 0. ]], device='cpu:0')
     """
-    return _op["pinv"](x, rtol)
+    if _is_default_or_positive(rtol):
+        return _op["pinv"](x, rtol)
+    u, values, vh = svd(x, full_matrices=False)
+    large = _are_large(values, rtol)
+    inverse = _op["where"](large, 1 / _op["where"](large, values, 1), 0)
+    return (_op["conj"](matrix_transpose(vh)) * _op["expand_dims"](inverse, -2)) @ _op["conj"](matrix_transpose(u))
 
 
 def qr(x, /, *, mode="reduced"):
@@ -176,7 +197,7 @@ def solve(x1, x2, /):
     >>> hk.linalg.solve(hk.asarray([[2.0, 0.0], [0.0, 4.0]]), hk.asarray([2.0, 2.0]))
     array([1.,  0.5], device='cpu:0')
     """
-    return _op["solve"](x1, x2)
+    return _op["solve"](*_promoted((x1, x2)))
 
 
 def svd(x, /, *, full_matrices=True):
@@ -210,10 +231,12 @@ def trace(x, /, *, offset=0, dtype=None):
 
 
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
-    """The ord-norm of vectors along axes, or of all elements.
+    """The ord-norm of vectors along axes, or of all elements; of each element alone where axis is ().
 
     >>> hk.linalg.vector_norm(hk.asarray([3.0, 4.0]))
     array(5.0, device='cpu:0')
     """
     axes = tuple(range(x.ndim)) if axis is None else _axes_of(axis, x.ndim)
+    if not axes and x.ndim:
+        return _op["cast"](x != 0, _op["abs"](x).dtype) if ord == 0 else _op["abs"](x)
     return _op["vector_norm"](x, float(ord), axes, keepdims)

@@ -17,6 +17,10 @@ def seed(number):
     _core._seed(number)
 
 
+def _before(high):
+    return high.__index__() - 1
+
+
 class _Stream:
     _generator = None  # this thread's
 
@@ -29,10 +33,10 @@ class _Stream:
         return _core._random_normal(self._generator, mean, std, shape, dtype or _core.float32, device)
 
     def integers(self, low, high=None, shape=(), *, dtype=None, device=None):
-        """Integers low … high - 1, or 0 … low - 1, of any dtype of integers."""
+        """Integers low … high - 1, or 0 … low - 1, of any dtype of integers: of its whole range, too."""
         if high is None:
             low, high = 0, low
-        return _core._random_integers(self._generator, low, high, shape, dtype or _core.int64, device)
+        return _core._random_integers(self._generator, low, _before(high), shape, dtype or _core.int64, device)
 
     def bernoulli(self, probability, shape=(), *, dtype=None, device=None):
         """True, or 1 of another dtype, with that probability."""

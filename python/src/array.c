@@ -154,6 +154,15 @@ static Py_ssize_t array_length(PyObject *self)
     return -1;
 }
 
+/* With it an array is a sequence to those who ask C, as pandas does. */
+static PyObject *array_entry(PyObject *self, Py_ssize_t index)
+{
+    PyObject *key = PyLong_FromSsize_t(index);
+    PyObject *entry = key ? py_array_subscript(self, key) : NULL;
+    Py_XDECREF(key);
+    return entry;
+}
+
 /* "[1. 2.] @cpu:0" */
 static PyObject *array_text(PyObject *self)
 {
@@ -208,6 +217,8 @@ static const PyType_Slot own_slots[] = {
     {Py_tp_hash, array_hash},
     {Py_tp_getset, attributes},
     {Py_tp_members, members},
+    {Py_sq_length, array_length},
+    {Py_sq_item, array_entry},
     {Py_mp_length, array_length},
     {Py_mp_subscript, py_array_subscript},
     {Py_mp_ass_subscript, py_array_assign_subscript},

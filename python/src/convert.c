@@ -244,8 +244,35 @@ static hk_array *cast_to(hk_array *x, hk_dtype dtype)
     return result;
 }
 
-static hk_array *from_numbers(const nest *self, const hk_dtype *dtype, hk_device device)
+/* What numbers meet. */
+typedef struct beside {
+    const hk_dtype *dtype; /* NULL: nothing */
+    bool is_value;
+} beside;
+
+/* What the numbers are alone; wider beside a dtype that holds more digits of them. */
+static hk_dtype dtype_of_kind(value_kind kind, beside other)
 {
+    const hk_dtype *dtype = other.dtype;
+    const bool is_wide =
+        dtype && (*dtype == HK_F64 || *dtype == HK_C128 || (other.is_value && py_kind(*dtype) < 2));
+    switch (kind) {
+    case KIND_COMPLEX:
+        return is_wide ? HK_C128 : HK_C64;
+    case KIND_FLOAT:
+        return is_wide ? HK_F64 : HK_F32;
+    case KIND_BOOL:
+        return HK_BOOL;
+    default:
+        return dtype && *dtype == HK_U64 ? HK_U64 : HK_I64;
+    }
+}
+
+/* other: counts where dtype is NULL. */
+static hk_array *from_numbers(const nest *self, const hk_dtype *dtype, beside other,
+                              hk_device device)
+{
+    const hk_dtype wanted = dtype ? *dtype : dtype_of_kind(self->kind, other);
     bool is_complex = self->kind == KIND_COMPLEX;
     int64_t *values = malloc((size_t)self->count * (is_complex ? 2 : 1) * sizeof *values + 1);
     if (!values) {
@@ -253,10 +280,14 @@ static hk_array *from_numbers(const nest *self, const hk_dtype *dtype, hk_device
         return NULL;
     }
     bool is_real = self->kind == KIND_FLOAT;
-    bool is_unsigned = !is_real && dtype && *dtype == HK_U64;
+    bool is_unsigned = !is_real && wanted == HK_U64;
     bool good = is_complex ? fill_complex(self, (double *)values)
                 : is_real  ? fill_doubles(self, (double *)values)
                            : fill_ints(self, is_unsigned, values);
+    if (!good && !is_real && py_kind(wanted) >= 2 && PyErr_ExceptionMatches(PyExc_OverflowError)) {
+        PyErr_Clear(); /* floats have larger ones */
+        good = is_real = fill_doubles(self, (double *)values);
+    }
     hk_array *x = NULL;
     if (good)
         x = from_memory(values, &self->shape,
@@ -266,14 +297,11 @@ static hk_array *from_numbers(const nest *self, const hk_dtype *dtype, hk_device
                                       : HK_I64,
                         device, self->count * (is_complex ? 16 : 8));
     free(values);
-    hk_dtype alone = is_complex                ? HK_C64
-                     : is_real                 ? HK_F32
-                     : self->kind == KIND_BOOL ? HK_BOOL
-                                               : HK_I64;
-    return cast_to(x, dtype ? *dtype : alone);
+    return cast_to(x, wanted);
 }
 
-static hk_array *from_sequence(PyObject *object, const hk_dtype *dtype, hk_device device)
+static hk_array *from_sequence(PyObject *object, const hk_dtype *dtype, beside other,
+                               hk_device device)
 {
     nest self = {.kind = KIND_BOOL};
     if (!measure(object, &self.shape))
@@ -288,7 +316,7 @@ static hk_array *from_sequence(PyObject *object, const hk_dtype *dtype, hk_devic
     if (!self.numbers)
         PyErr_NoMemory();
     else if (gather(&self, object, 0))
-        x = from_numbers(&self, dtype, device);
+        x = from_numbers(&self, dtype, other, device);
     for (Py_ssize_t i = 0; i < self.filled; i++)
         Py_DECREF(self.numbers[i]);
     free(self.numbers);
@@ -303,7 +331,14 @@ hk_array *py_array_of(PyObject *object, const hk_dtype *dtype, hk_device device)
         hk_array *x = from_buffer(object, device);
         return dtype ? cast_to(x, *dtype) : x;
     }
-    return from_sequence(object, dtype, device);
+    return from_sequence(object, dtype, (beside){NULL}, device);
+}
+
+hk_array *py_array_beside(PyObject *object, const hk_dtype *dtype, bool is_value, hk_device device)
+{
+    return PyObject_CheckBuffer(object)
+               ? py_array_of(object, NULL, device)
+               : from_sequence(object, NULL, (beside){dtype, is_value}, device);
 }
 
 /* ---- to Python -------------------------------------------------------------------------------------------------------- */
@@ -463,7 +498,31 @@ static PyObject *convert(PyObject *self, PyObject *arguments)
     return x ? py_wrap(x) : NULL;
 }
 
+/* _operand(object, like) and _value(object, target): Arrays of what meets an Array, or goes into it. */
+static PyObject *meeting(PyObject *arguments, hk_array *(*make)(PyObject *object, hk_array *like))
+{
+    PyObject *object, *like;
+    if (!PyArg_ParseTuple(arguments, "OO!", &object, py_array_type, &like))
+        return NULL;
+    hk_array *x = make(object, py_handle(like));
+    return x ? py_wrap(x) : NULL;
+}
+
+static PyObject *operand(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    return meeting(arguments, py_operand);
+}
+
+static PyObject *value(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    return meeting(arguments, py_value);
+}
+
 PyMethodDef py_convert_functions[] = {
     {"_convert", convert, METH_VARARGS, NULL},
+    {"_operand", operand, METH_VARARGS, NULL},
+    {"_value", value, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

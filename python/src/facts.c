@@ -131,7 +131,34 @@ static PyObject *dtype_reduce(PyObject *self, PyObject *unused)
     return dtype_str(self); /* pickle: the global of that name in the module of the type */
 }
 
+static PyObject *dtype_kind(PyObject *self, void *unused)
+{
+    static const char letters[] = {'b', 'i', 'f', 'c'};
+    (void)unused;
+    const hk_dtype dtype = ((py_dtype *)self)->dtype;
+    const bool is_unsigned = py_kind(dtype) == 1 && *hk_dtype_name(dtype) == 'u';
+    return PyUnicode_FromStringAndSize(is_unsigned ? "u" : &letters[py_kind(dtype)], 1);
+}
+
+/* What np.dtype() asks for: by the first name from NumPy 2.4 on, and by the other before. */
+static PyObject *dtype_of_numpy(PyObject *self, void *unused)
+{
+    (void)unused;
+    const hk_dtype dtype = ((py_dtype *)self)->dtype;
+    if (dtype == HK_BF16) {
+        PyErr_SetString(PyExc_AttributeError, "NumPy has no bfloat16");
+        return NULL;
+    }
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    PyObject *made = numpy ? PyObject_CallMethod(numpy, "dtype", "s", hk_dtype_name(dtype)) : NULL;
+    Py_XDECREF(numpy);
+    return made;
+}
+
 static PyGetSetDef dtype_attributes[] = {
+    {"__numpy_dtype__", dtype_of_numpy, NULL, NULL, NULL},
+    {"dtype", dtype_of_numpy, NULL, "NumPy's dtype of that name", NULL},
+    {"kind", dtype_kind, NULL, "NumPy's letter for its kind: b, i, u, f or c", NULL},
     {"name", dtype_name, NULL, "its name, such as 'float32'", NULL},
     {"itemsize", dtype_item_size, NULL, "bytes of an element", NULL},
     {NULL, NULL, NULL, NULL, NULL},

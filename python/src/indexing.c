@@ -152,7 +152,7 @@ int py_array_assign_subscript(PyObject *self, PyObject *key, PyObject *value)
         return done ? 0 : -1;
     }
     hk_array *target = basic_view(py_handle(self), key);
-    hk_array *values = target ? py_operand(value, target) : NULL;
+    hk_array *values = target ? py_value(value, target) : NULL;
     bool good = values && py_assign(target, values);
     hk_array_release(values);
     hk_array_release(target);

@@ -82,8 +82,8 @@ PyMODINIT_FUNC PyInit__core(void)
         PyModule_AddFunctions(module, py_view_functions) < 0 ||
         PyModule_AddFunctions(module, py_choosing_functions) < 0 ||
         PyModule_AddFunctions(module, py_operators_functions) < 0 || !py_facts_init(module) ||
-        !py_array_type_init(module) || !py_numbers_init() || !py_waiting_init() ||
-        !add_operators(module) || !py_training_init(module))
+        !py_array_type_init(module) || !py_sharing_init(module) || !py_numbers_init() ||
+        !py_waiting_init() || !add_operators(module) || !py_training_init(module))
         Py_CLEAR(module);
     return module;
 }

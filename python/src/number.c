@@ -1,6 +1,8 @@
 /* Numbers that meet arrays, and the signs + - * / … of Array. */
 #include "core.h"
 
+#include <math.h>
+
 /* Of real or complex numbers. */
 static bool is_inexact(hk_dtype dtype)
 {
@@ -89,21 +91,31 @@ static hk_array *number_array(PyObject *number, hk_dtype dtype, hk_device device
                                              : NULL;
 }
 
-hk_array *py_number_array(PyObject *number, hk_array *like)
+/* is_value: to be written into an array of the dtype, so that floats are exact on their way to integers. dtype NULL: alone. */
+static hk_array *operand_beside(PyObject *object, const hk_dtype *dtype, bool is_value,
+                                hk_device device)
 {
-    if (!like)
-        return number_array(number, dtype_alone(number), (hk_device){NULL});
-    return number_array(number, dtype_beside(number, hk_array_dtype(like)), hk_array_device(like));
+    if (py_is_array(object))
+        return hk_array_retain(py_handle(object));
+    if (!py_is_number(object))
+        return py_array_beside(object, dtype, is_value, device);
+    if (is_value && is_real(object) && !is_inexact(*dtype))
+        return number_array(object, HK_F64, device);
+    return number_array(object, dtype ? dtype_beside(object, *dtype) : dtype_alone(object), device);
 }
 
 hk_array *py_operand(PyObject *object, hk_array *like)
 {
-    if (py_is_array(object))
-        return hk_array_retain(py_handle(object));
-    if (py_is_number(object))
-        return py_number_array(object, like);
-    hk_device device = like ? hk_array_device(like) : (hk_device){NULL};
-    return py_array_of(object, NULL, device);
+    if (!like)
+        return operand_beside(object, NULL, false, (hk_device){NULL});
+    const hk_dtype dtype = hk_array_dtype(like);
+    return operand_beside(object, &dtype, false, hk_array_device(like));
+}
+
+hk_array *py_value(PyObject *object, hk_array *target)
+{
+    const hk_dtype dtype = hk_array_dtype(target);
+    return operand_beside(object, &dtype, true, hk_array_device(target));
 }
 
 /* ---- signs ------------------------------------------------------------------------------------------------------ */
@@ -235,12 +247,41 @@ static hk_dtype meeting_dtype(sign which, hk_dtype dtype, PyObject *number)
     return which == DIVIDE && !is_inexact(dtype) ? HK_F32 : dtype;
 }
 
+/* Integers are compared with any real number as they are; one beyond all dtypes is as good as infinite. */
+static bool is_compared(sign which, hk_dtype dtype, PyObject *number)
+{
+    return which >= LESS && which <= GREATER_EQUAL && py_kind(dtype) == 1 &&
+           !PyComplex_Check(number);
+}
+
+static bool number_to_compare(PyObject *number, hk_number *result)
+{
+    int is_above = 0;
+    if (is_real(number)) {
+        *result = hk_number_of_real(PyFloat_AsDouble(number));
+        return true;
+    }
+    *result = hk_number_of_int(PyLong_AsLongLongAndOverflow(number, &is_above));
+    if (is_above < 0)
+        *result = hk_number_of_real(-HUGE_VAL);
+    if (is_above <= 0)
+        return !PyErr_Occurred();
+    *result = hk_number_of_uint(PyLong_AsUnsignedLongLong(number));
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_OverflowError)) {
+        PyErr_Clear();
+        *result = hk_number_of_real(HUGE_VAL);
+    }
+    return !PyErr_Occurred();
+}
+
 /* is_right: the number stands behind the sign. */
 static PyObject *with_number(sign which, hk_array *a, PyObject *number, bool is_right)
 {
-    const hk_dtype dtype = meeting_dtype(which, hk_array_dtype(a), number);
+    const bool compares = is_compared(which, hk_array_dtype(a), number);
+    const hk_dtype dtype =
+        compares ? hk_array_dtype(a) : meeting_dtype(which, hk_array_dtype(a), number);
     hk_number value;
-    if (!number_for(number, dtype, &value))
+    if (compares ? !number_to_compare(number, &value) : !number_for(number, dtype, &value))
         return NULL;
     hk_array *cast = dtype == hk_array_dtype(a) ? NULL : py_cast(a, dtype), *x = cast ? cast : a;
     const hk_operand one = hk_operand_of_array(x), other = hk_operand_of_number(value);
@@ -271,6 +312,19 @@ static PyObject *binary(sign which, PyObject *a, PyObject *b)
         Py_RETURN_NOTIMPLEMENTED;
     return py_is_array(a) ? array_and_other(which, py_handle(a), b)
                           : other_and_array(which, a, py_handle(b));
+}
+
+int py_comparison_of(const hk_operator *op)
+{
+    for (int i = LESS; i <= GREATER_EQUAL; i++)
+        if (signs[i].op == op)
+            return i;
+    return -1;
+}
+
+PyObject *py_compare(int comparison, PyObject *a, PyObject *b)
+{
+    return binary((sign)comparison, a, b);
 }
 
 /* ---- in place ---------------------------------------------------------------------------------------------------- */

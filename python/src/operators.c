@@ -14,6 +14,7 @@ typedef struct entry {
     hk_operator_param params[MAX_PARAMS];
     PyObject *input_names[MAX_INPUTS], *param_names[MAX_PARAMS]; /* interned */
     PyMethodDef definition;
+    int comparison; /* of py_comparison_of */
 } entry;
 
 /* The `self` of the functions: their entry. */
@@ -29,6 +30,7 @@ typedef struct call {
     const entry *entry;
     hk_array **inputs; /* owned; room for as many as there may be */
     hk_array *own[MAX_INPUTS];
+    PyObject *given_inputs[MAX_INPUTS]; /* borrowed; of operators that are not variadic */
     Py_ssize_t count;
     hk_device device;
     PyObject *out; /* borrowed; NULL: a new one */
@@ -114,9 +116,16 @@ static bool set_param(call *self, int index, PyObject *value)
 static hk_array *first_array(PyObject *const *args, Py_ssize_t count)
 {
     for (Py_ssize_t i = 0; i < count; i++)
-        if (py_is_array(args[i]))
+        if (args[i] && py_is_array(args[i]))
             return py_handle(args[i]);
     return NULL;
+}
+
+static void give_input(call *self, Py_ssize_t index, PyObject *value)
+{
+    self->given_inputs[index] = value;
+    if (index >= self->count)
+        self->count = index + 1;
 }
 
 static bool set_input(call *self, Py_ssize_t index, PyObject *value, hk_array *like)
@@ -165,17 +174,37 @@ static bool set_positional(call *self, PyObject *const *args, Py_ssize_t count)
     bool good = true;
     if (facts->is_variadic && count > 0)
         good = set_sequence(self, args[0]);
-    /* Numbers meet the values of where(condition, x, y), not the condition. */
-    Py_ssize_t given = count < inputs ? count : inputs,
-               first = inputs == 3 && facts->is_elementwise;
-    hk_array *like = facts->is_variadic ? NULL : first_array(args + first, given - first);
     for (Py_ssize_t i = 0; good && i < count; i++) {
         if (i >= inputs)
             good = set_param(self, (int)(i - inputs), args[i]);
         else if (!facts->is_variadic)
-            good = set_input(self, i, args[i], like);
+            give_input(self, i, args[i]);
     }
     return good;
+}
+
+/* All that are given are known. Numbers meet the values of where(condition, x, y), not the condition. */
+static bool set_inputs(call *self)
+{
+    const hk_operator_facts *facts = &self->entry->facts;
+    const Py_ssize_t first = facts->input_count == 3 && facts->is_elementwise;
+    bool good = true;
+    if (facts->is_variadic || self->count == 0)
+        return true;
+    hk_array *like = first_array(self->given_inputs + first, self->count - first);
+    for (Py_ssize_t i = 0; good && i < self->count; i++)
+        if (self->given_inputs[i])
+            good = set_input(self, i, self->given_inputs[i], i < first ? NULL : like);
+    return good;
+}
+
+/* Numbers that the other's dtype does not have can be compared with it. */
+static bool is_comparison_with_number(const call *self)
+{
+    PyObject *const *given = self->given_inputs;
+    return self->entry->comparison >= 0 && self->count == 2 && given[0] && given[1] &&
+           ((py_is_array(given[0]) && py_is_number(given[1])) ||
+            (py_is_number(given[0]) && py_is_array(given[1])));
 }
 
 static int index_of(PyObject *const *names, int count, PyObject *name)
@@ -199,7 +228,8 @@ static bool set_named(call *self, PyObject *name, PyObject *value)
     if (index >= 0) {
         if (op->facts.is_variadic)
             return set_sequence(self, value);
-        return set_input(self, index, value, self->count > 0 ? self->inputs[0] : NULL);
+        give_input(self, index, value);
+        return true;
     }
     if (op->facts.takes_device && PyUnicode_Compare(name, device_name) == 0)
         return py_device_from(value, &self->device);
@@ -305,6 +335,7 @@ static PyObject *operator_function(PyObject *self, PyObject *const *args, Py_ssi
     made.device = (hk_device){NULL};
     made.out = NULL;
     memset(made.own, 0, sizeof made.own);
+    memset(made.given_inputs, 0, sizeof made.given_inputs);
     memset(made.given, 0, sizeof made.given);
     memset(made.options.bytes, 0, made.entry->facts.options_bytes);
 
@@ -313,7 +344,11 @@ static PyObject *operator_function(PyObject *self, PyObject *const *args, Py_ssi
     for (Py_ssize_t i = 0; good && i < named; i++)
         good = set_named(&made, PyTuple_GetItem(names, i), args[count + i]);
     PyObject *result = NULL;
-    if (good && complete(&made)) {
+    if (good && is_comparison_with_number(&made)) {
+        result = py_compare(made.entry->comparison, made.given_inputs[0], made.given_inputs[1]);
+        return made.out ? into_out(&made, result) : result;
+    }
+    if (good && set_inputs(&made) && complete(&made)) {
         meet(&made);
         const void *options = made.entry->facts.options_bytes ? made.options.bytes : NULL;
         result = issue(&made, options);
@@ -419,6 +454,7 @@ static bool fill(entry *self, const hk_operator *op)
 {
     self->op = op;
     self->facts = hk_operator_get_facts(op);
+    self->comparison = py_comparison_of(op);
     if (self->facts.input_count > MAX_INPUTS || self->facts.param_count > MAX_PARAMS ||
         self->facts.options_bytes > OPTION_BYTES || self->facts.output_count > MAX_OUTPUTS) {
         PyErr_Format(PyExc_SystemError, "%s has more inputs or options than there is room for",

@@ -81,17 +81,35 @@ static PyObject *normal(PyObject *self, PyObject *arguments)
     return draw_reals(arguments, hk_random_normal_from_at);
 }
 
+static bool whole_from(PyObject *object, hk_number *number)
+{
+    int is_above = 0;
+    PyObject *whole = PyNumber_Index(object);
+    if (!whole)
+        return false;
+    *number = hk_number_of_int(PyLong_AsLongLongAndOverflow(whole, &is_above));
+    if (is_above > 0)
+        *number = hk_number_of_uint(PyLong_AsUnsignedLongLong(whole));
+    if (is_above < 0 || PyErr_Occurred())
+        PyErr_Format(PyExc_OverflowError, "%R is out of the range of all integers", object);
+    Py_DECREF(whole);
+    return !PyErr_Occurred();
+}
+
+/* _random_integers(generator, least, most, shape, dtype, device): most is included */
 static PyObject *integers(PyObject *self, PyObject *arguments)
 {
     (void)self;
-    PyObject *generator, *shape, *dtype, *device;
-    long long low, high;
+    PyObject *generator, *first, *last, *shape, *dtype, *device;
+    hk_number least, most;
     draw of;
-    if (!PyArg_ParseTuple(arguments, "OLLOOO", &generator, &low, &high, &shape, &dtype, &device) ||
+    if (!PyArg_ParseTuple(arguments, "OOOOOO", &generator, &first, &last, &shape, &dtype,
+                          &device) ||
+        !whole_from(first, &least) || !whole_from(last, &most) ||
         !draw_from(&of, generator, shape, dtype, device))
         return NULL;
-    return py_wrap(
-        hk_random_int_from_at(py_source(), of.generator, low, high, of.shape, of.dtype, of.device));
+    return py_wrap(hk_random_between_from_at(py_source(), of.generator, least, most, of.shape,
+                                             of.dtype, of.device));
 }
 
 static PyObject *stream_state(PyObject *self, PyObject *object)

@@ -4,6 +4,7 @@
  * PyTorch do next, at once, comes behind it. Arrays that are not shared pay a look at one counter. */
 #include "core.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,16 +37,12 @@ static void lent_end(lent *self)
     atomic_fetch_sub(&py_shared_count, 1);
 }
 
-/* x's own elements; a copy's where x is read only. Raises. */
-static bool lent_begin(lent *self, hk_array *x)
+/* x's own elements. Raises. */
+static bool lent_begin(lent *self, hk_array *x, hk_borrow_mode mode)
 {
-    static const hk_operator *copy;
-    if (!copy)
-        copy = hk_operator_find("copy");
-    self->x = hk_is_read_only(x) ? hk_take(py_call(copy, &x, 1, NULL, (hk_device){NULL}))
-                                 : hk_array_retain(x);
+    self->x = hk_array_retain(x);
     atomic_fetch_add(&py_shared_count, 1);
-    if (py_check(hk_data_borrow_at(py_source(), self->x, HK_BORROW_EXTERNAL, &self->loan)))
+    if (py_check(hk_data_borrow_at(py_source(), self->x, mode, &self->loan)))
         return true;
     hk_array_release(self->x);
     atomic_fetch_sub(&py_shared_count, 1);
@@ -75,7 +72,7 @@ typedef struct exported {
     Py_ssize_t shape[HK_MAX_NDIM], strides[HK_MAX_NDIM];
 } exported;
 
-static void describe(exported *self, Py_buffer *view, int flags, bool is_read_only)
+static void describe(exported *self, Py_buffer *view, int flags)
 {
     hk_array *x = self->lent.x;
     hk_dims shape = hk_dims_get(x), strides = hk_strides_get(x);
@@ -88,7 +85,6 @@ static void describe(exported *self, Py_buffer *view, int flags, bool is_read_on
     view->buf = self->lent.loan.data;
     view->len = (Py_ssize_t)hk_size(x) * bytes;
     view->itemsize = bytes;
-    view->readonly = is_read_only; /* what would be written into is a copy */
     view->ndim = shape.ndim;
     view->format = flags & PyBUF_FORMAT ? (char *)(uintptr_t)format_of(dtype) : NULL;
     view->shape = flags & PyBUF_ND ? self->shape : NULL;
@@ -110,9 +106,9 @@ static PyObject *raise_interrupt(PyObject *self, PyObject *array)
     return NULL;
 }
 
-int py_array_get_buffer(PyObject *self, Py_buffer *view, int flags)
+/* The buffer of `self`, of elements of x. Raises. */
+static int get_buffer(PyObject *self, hk_array *x, Py_buffer *view, int flags, hk_borrow_mode mode)
 {
-    hk_array *x = py_handle(self);
     view->obj = NULL;
     if (!is_of_host(x) || !format_of(hk_array_dtype(x))) {
         PyErr_Format(PyExc_BufferError, "%s on %s has no buffer", hk_dtype_name(hk_array_dtype(x)),
@@ -123,12 +119,13 @@ int py_array_get_buffer(PyObject *self, Py_buffer *view, int flags)
         PyErr_SetString(PyExc_BufferError, "the array is not contiguous");
         return -1;
     }
-    if (hk_is_read_only(x) && (flags & PyBUF_WRITABLE) == PyBUF_WRITABLE) {
-        PyErr_SetString(PyExc_BufferError, "the array is read only");
+    if (mode == HK_BORROW_EXTERNAL_READ && (flags & PyBUF_WRITABLE) == PyBUF_WRITABLE) {
+        PyErr_SetString(PyExc_BufferError,
+                        "an Array lends its memory for reading; x.lend() is for writing into it");
         return -1;
     }
     exported *made = malloc(sizeof *made);
-    if (!made || !lent_begin(&made->lent, x)) {
+    if (!made || !lent_begin(&made->lent, x, mode)) {
         free(made);
         if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
             interrupted = self;
@@ -137,10 +134,16 @@ int py_array_get_buffer(PyObject *self, Py_buffer *view, int flags)
         return -1;
     }
     interrupted = NULL;
-    describe(made, view, flags, hk_is_read_only(x));
+    describe(made, view, flags);
+    view->readonly = mode == HK_BORROW_EXTERNAL_READ;
     view->internal = made;
     view->obj = Py_NewRef(self);
     return 0;
+}
+
+int py_array_get_buffer(PyObject *self, Py_buffer *view, int flags)
+{
+    return get_buffer(self, py_handle(self), view, flags, HK_BORROW_EXTERNAL_READ);
 }
 
 void py_array_release_buffer(PyObject *self, Py_buffer *view)
@@ -253,24 +256,29 @@ static dl_tensor tensor_of(given *self)
                        .strides = self->strides.dims};
 }
 
-/* _dlpack(is_versioned, is_copy): a capsule over the elements of an array of a CPU device. */
-static PyObject *array_capsule(PyObject *self, PyObject *arguments)
+/* _dlpack(x, is_versioned, is_copy, is_for_writing): a capsule over the elements of an array of a CPU device. The form without a
+ * version cannot say that they are for reading. */
+static PyObject *capsule_of(PyObject *self, PyObject *arguments)
 {
-    int is_versioned, is_copy;
-    if (!PyArg_ParseTuple(arguments, "pp:_dlpack", &is_versioned, &is_copy))
+    PyObject *object;
+    int is_versioned, is_copy, writes;
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "O!ppp:_dlpack", py_array_type, &object, &is_versioned,
+                          &is_copy, &writes))
         return NULL;
+    const uint64_t flags = (is_copy ? DL_IS_COPIED : 0) | (writes ? 0 : DL_READ_ONLY);
     given *made = calloc(1, sizeof *made);
-    if (!made || !lent_begin(&made->lent, py_handle(self))) {
+    if (!made || !lent_begin(&made->lent, py_handle(object),
+                             writes ? HK_BORROW_EXTERNAL : HK_BORROW_EXTERNAL_READ)) {
         free(made);
         return PyErr_Occurred() ? NULL : PyErr_NoMemory();
     }
-    bool copied = is_copy || made->lent.x != py_handle(self);
     made->old_form =
         (dl_managed){.tensor = tensor_of(made), .context = made, .deleter = delete_old};
     made->new_form = (dl_versioned){.version = {DL_MAJOR, DL_MINOR},
                                     .context = made,
                                     .deleter = delete_new,
-                                    .flags = copied ? DL_IS_COPIED : 0,
+                                    .flags = flags,
                                     .tensor = made->old_form.tensor};
     PyObject *capsule = is_versioned ? PyCapsule_New(&made->new_form, new_name, drop_capsule)
                                      : PyCapsule_New(&made->old_form, old_name, drop_capsule);
@@ -289,6 +297,58 @@ static PyObject *array_dlpack_device(PyObject *self, PyObject *unused)
         return Py_BuildValue("ii", DL_CPU, 0);
     return Py_BuildValue("ii", strcmp(kind, "cuda") == 0 ? DL_CUDA : DL_EXTENSION,
                          hk_device_ordinal(device));
+}
+
+/* ---- lending for writing -------------------------------------------------------------------------------------------- */
+
+/* hocket._core.Lent: what x.lend() gives. */
+typedef struct py_lent {
+    PyObject_HEAD PyObject *array;
+} py_lent;
+static PyTypeObject *lent_type;
+
+static int lent_get_buffer(PyObject *self, Py_buffer *view, int flags)
+{
+    hk_array *x = py_handle(((py_lent *)self)->array);
+    return get_buffer(self, x, view, flags, HK_BORROW_EXTERNAL);
+}
+
+static void lent_free(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    Py_DECREF(((py_lent *)self)->array);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *array_lend(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    if (!py_may_write(py_handle(self)))
+        return NULL;
+    py_lent *made = PyObject_New(py_lent, lent_type);
+    if (made)
+        made->array = Py_NewRef(self);
+    return (PyObject *)made;
+}
+
+bool py_sharing_init(PyObject *module)
+{
+    static PyMemberDef members[] = {
+        {"_array", T_OBJECT_EX, offsetof(py_lent, array), READONLY, NULL}, {NULL, 0, 0, 0, NULL}};
+    static PyType_Slot slots[] = {
+        {Py_tp_doc, "Memory of an Array that others may write into: it has a buffer, and DLPack."},
+        {Py_tp_dealloc, lent_free},
+        {Py_tp_members, members},
+        {Py_bf_getbuffer, lent_get_buffer},
+        {Py_bf_releasebuffer, py_array_release_buffer},
+        {0, NULL}};
+    PyType_Spec spec = {.name = "hocket._core.Lent",
+                        .basicsize = sizeof(py_lent),
+                        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                        .slots = slots};
+    lent_type = (PyTypeObject *)PyType_FromSpec(&spec);
+    return lent_type && PyModule_AddType(module, lent_type) == 0;
 }
 
 /* ---- arrays over foreign memory ------------------------------------------------------------------------------------ */
@@ -496,7 +556,12 @@ static PyObject *shared_count(PyObject *self, PyObject *unused)
 }
 
 PyMethodDef py_sharing_methods[] = {
-    {"_dlpack", array_capsule, METH_VARARGS, NULL},
+    {"lend", array_lend, METH_NOARGS,
+     "lend($self, /)\n--\n\nThe array's own memory for other libraries to write into, by the "
+     "buffer "
+     "protocol and DLPack: np.asarray(x.lend())[0] = 5. Calls on it wait from then on; gradients "
+     "that "
+     "are to read the array fail. np.asarray(x) is for reading."},
     {"__dlpack_device__", array_dlpack_device, METH_NOARGS,
      "__dlpack_device__($self, /)\n--\n\nDLPack's kind of device, and its number."},
     {NULL, NULL, 0, NULL},
@@ -504,6 +569,7 @@ PyMethodDef py_sharing_methods[] = {
 PyMethodDef py_sharing_functions[] = {
     {"_adopt_buffer", adopt_buffer, METH_VARARGS, NULL},
     {"_adopt_capsule", adopt_capsule, METH_VARARGS, NULL},
+    {"_dlpack", capsule_of, METH_VARARGS, NULL},
     {"_raise_interrupt", raise_interrupt, METH_O, NULL},
     {"_shared_count", shared_count, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},

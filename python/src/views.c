@@ -66,7 +66,7 @@ static PyObject *assign(PyObject *self, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "OO:_assign", &to, &from))
         return NULL;
     hk_array *target = py_array_get(to, "target");
-    hk_array *values = target ? py_operand(from, target) : NULL;
+    hk_array *values = target ? py_value(from, target) : NULL;
     bool good = values && py_assign(target, values);
     hk_array_release(values);
     return good ? Py_NewRef(Py_None) : NULL;

@@ -491,3 +491,35 @@ def test_methods_of_objects_that_cannot_be_kept():
     narrow.w = array(2)
     with pytest.warns(RuntimeWarning, match="a Narrow has no hash or no weak references"):
         assert [narrow.scaled(array(3)).tolist() for _ in range(3)] == [[6]] * 3
+
+
+VIEWS = {
+    "reversed": lambda x: x[::-1],
+    "both": lambda x: x[::-1, ::-2],
+    "flip": hk.flip,
+    "transposed": lambda x: x.T,
+    "turned": lambda x: x.T[::-1],
+    "steps": lambda x: x[::2, 1::2],
+    "broadcast": lambda x: hk.broadcast_to(x[0, ::-1], (2, x.shape[1])),
+    "element": lambda x: x[1, 2],
+    "empty": lambda x: x[:, 2:2][::-1],
+    "axes": lambda x: x[None, ::-1, :, None],
+    "several": lambda x: (x[::-1], x.T, x[:, ::-1] + 1),
+    "computed": lambda x: (x * 2)[::-1],
+}
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_any_view_is_a_result(view, exact):
+    x = hk.arange(12.0).reshape(3, 4)
+    for base in (x, x[::-1], x.T, x[:, ::-1], x[1:, 1:], hk.broadcast_to(x[0], (3, 4))):
+        captured = hk.capture(view, exact=exact)
+        for _ in range(4):
+            got, want = captured(base), view(base)
+            pairs = zip(got, want) if isinstance(got, tuple) else [(got, want)]
+            assert all(a.shape == b.shape and a.tolist() == b.tolist() for a, b in pairs)
+    captured = hk.capture(lambda x: x[::-1])
+    for _ in range(3):
+        captured(x)[0] = -1  # views share the memory, as uncaptured ones do
+        assert x[-1].tolist() == [-1] * 4

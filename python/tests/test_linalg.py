@@ -108,3 +108,47 @@ def test_gradients_of_eigenvalues_of_any_matrix(kind, is_complex):
             d[place] = step * way
             wanted[place] += way * (float(loss(hk.asarray(a + d))) - float(loss(hk.asarray(a - d)))) / (2 * step)
     assert np.abs(x.grad.numpy() - wanted).max() < 1e-6 * max(1, np.abs(wanted).max())
+
+
+def test_mixed_dtypes_promote():
+    a, b = np.array([[2.0, 1.0], [1.0, 3.0]], "f4"), np.array([[1.0, 2.0], [0.5, 3.0]])
+    for left, right in ((a, b), (b, a), (a, b[0]), (a, b.astype("c16")), (b.astype("c8"), a)):
+        got, want = hk.linalg.solve(hk.asarray(left), hk.asarray(right)), np.linalg.solve(left, right)
+        assert got.dtype == hk.result_type(left.dtype.name, right.dtype.name)
+        np.testing.assert_allclose(np.asarray(got), want, rtol=1e-5)
+    for function in (hk.linalg.outer, hk.linalg.cross):
+        got = function(hk.asarray([1, 2, 3], dtype=hk.int32), hk.asarray([1.0, 0.5, 2.0], dtype=hk.float64))
+        assert got.dtype == hk.float64 and got.tolist() == getattr(np, function.__name__)([1, 2, 3], [1, 0.5, 2]).tolist()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_rtol_of_each_matrix(dtype):
+    x = np.stack([np.diag([4.0, 2.0, 0.1]), np.diag([4.0, 2.0, 0.1])[::-1] * (1j if dtype == "complex128" else 1), np.zeros((3, 3))]).astype(dtype)
+    rtol = np.array([0.6, 0.01, 0.1])
+    np.testing.assert_allclose(np.asarray(hk.linalg.pinv(hk.asarray(x), rtol=hk.asarray(rtol))), np.linalg.pinv(x, rtol=rtol), atol=1e-5)
+    assert hk.linalg.matrix_rank(hk.asarray(x), rtol=hk.asarray(rtol)).tolist() == np.linalg.matrix_rank(x, rtol=rtol).tolist() == [1, 3, 0]
+    for zero in (0, 0.0, hk.asarray(0.0)):
+        assert hk.linalg.matrix_rank(hk.asarray(np.diag([1, 1e-30]).astype(dtype)), rtol=zero).item() == 2
+    assert hk.linalg.matrix_rank(hk.asarray(x), rtol=rtol.tolist()).tolist() == [1, 3, 0]
+    assert hk.linalg.pinv(hk.zeros((0, 2, 3)), rtol=hk.zeros(0)).shape == (0, 3, 2) and hk.linalg.matrix_rank(hk.zeros((0, 2, 3)), rtol=hk.zeros(0)).shape == (0,)
+    with pytest.raises(ValueError, match="must be 0 or more"):
+        hk.linalg.pinv(hk.asarray(x), rtol=hk.asarray([0.1, -1, 0]))
+
+
+def test_vector_norm_of_no_axes():
+    x = hk.asarray([[3.0, -4.0], [0.0, 1e30]])
+    for order in (1, 2, 3, 0.5, float("inf"), float("-inf"), -1):
+        assert hk.linalg.vector_norm(x, axis=(), ord=order).tolist() == abs(x).tolist()
+    assert hk.linalg.vector_norm(x, axis=(), ord=0, keepdims=True).tolist() == [[1, 1], [0, 1]]
+    z = hk.linalg.vector_norm(x.astype(hk.complex64) * 1j, axis=())
+    assert z.dtype == hk.float32 and z.tolist() == abs(x).tolist()
+    assert hk.linalg.vector_norm(hk.asarray(-3.0), axis=()).item() == 3
+
+
+def test_masks_of_another_shape():
+    for shape in ((2, 0), (0,), (0, 3), (2, 1), (1, 3), (0, 0)):
+        x, mask = hk.zeros((2, 3)), hk.zeros(shape, dtype=hk.bool)
+        for use in (lambda: x[mask], lambda: x.__setitem__(mask, 1), lambda: x.__setitem__((mask, ...), 1), lambda: x[(mask, ...)]):
+            with pytest.raises(IndexError, match="mask is of shape"):
+                use()
+    assert hk.zeros((2, 0))[hk.zeros((2, 0), dtype=hk.bool)].shape == (0,) and hk.zeros((0, 3))[hk.zeros(0, dtype=hk.bool)].shape == (0, 3)

@@ -1,7 +1,10 @@
 """Memory that Hocket and another library share: values, order, lifetimes."""
 
+import collections.abc
 import copy
 import gc
+import io
+import operator
 import os
 import pickle
 import random
@@ -35,22 +38,26 @@ def nothing_stays_shared():
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("writes", [False, True])
 @pytest.mark.parametrize("way", [np.asarray, np.from_dlpack, memoryview])
-def test_a_view_of_hockets_memory(dtype, way):
+def test_a_view_of_hockets_memory(dtype, way, writes):
     if (way, dtype) in ((memoryview, "float16"), (np.from_dlpack, "bool")):
         pytest.skip("memoryview has no half, and older NumPy no bool by DLPack")
     x = hk.asarray(np.arange(6).reshape(2, 3).astype(dtype)).T
+    view = way(x.lend() if writes else x)
+    assert view.tolist() == x.tolist() and view.shape == (3, 2)
     if way is memoryview:
-        view = memoryview(x)
-        assert view.tolist() == x.tolist() and view.shape == (3, 2)
+        assert view.readonly != writes
     else:
-        view = way(x)
-        assert view.dtype == dtype and view.tolist() == x.tolist()
+        assert view.dtype == dtype
         x[0, 1] = 1
         assert view[0, 1] == 1
-        if view.flags.writeable:
+        if writes:
             view[2, 1] = 0
             assert x[2, 1].item() == 0
+        else:
+            with pytest.raises(ValueError, match="read-only"):
+                view[2, 1] = 0
     assert _core._facts(x)[1]
     del view
 
@@ -88,8 +95,10 @@ def test_memory_for_reading_is_not_written():
             write()
     assert x.tolist() == [0, 1, 2]
     assert (x + 1).tolist() == [1, 2, 3]
-    with pytest.raises(BufferError):
+    with pytest.raises(BufferError, match="from version 1 on"):
         x.__dlpack__(copy=False)
+    with pytest.raises(ValueError, match="read only"):
+        x.lend()
     assert np.from_dlpack(x).tolist() == [0, 1, 2]  # of a copy
     assert hk.asarray(b"abc", copy=False).tolist() == [97, 98, 99]
 
@@ -101,7 +110,7 @@ def test_broadcast_views_are_not_written():
         wide[0, 0] = 5
     assert x.tolist() == [1, 2]
     assert np.asarray(wide).tolist() == [[1, 2]] * 3
-    assert memoryview(wide).readonly and not memoryview(x).readonly
+    assert memoryview(wide).readonly and memoryview(wide).strides == (0, 4)  # no copy
     with pytest.raises(ValueError, match="read-only"):
         np.asarray(wide)[0, 0] = 5  # would be lost
 
@@ -128,6 +137,9 @@ def test_capsules():
     x = hk.asarray([1.0, 2.0])
     old, new = x.__dlpack__(), x.__dlpack__(max_version=(1, 0))
     assert '"dltensor"' in repr(old) and '"dltensor_versioned"' in repr(new)
+    with pytest.raises(ValueError, match="read only"):
+        _core._adopt_capsule(new, None)[0] = 7
+    new = x.lend().__dlpack__(max_version=(1, 0))
     y = _core._adopt_capsule(new, None)
     with pytest.raises(BufferError, match="taken before"):
         _core._adopt_capsule(new, None)
@@ -142,6 +154,53 @@ def test_capsules():
     assert _core._adopt_capsule(half.__dlpack__(), None).dtype == hk.bfloat16
     with pytest.raises(BufferError):
         _core._adopt_capsule(5, None)
+
+
+READERS = {
+    "asarray": np.asarray, "memoryview": memoryview, "dlpack": np.from_dlpack, "array": np.array, "frombuffer": np.frombuffer, "numpy": lambda x: x.numpy(),
+    "dlpack copy": lambda x: x.__dlpack__(copy=True), "adopted": lambda x: hk.asarray(memoryview(x), copy=False), "sum": lambda x: np.sum(np.asarray(x)),
+    "bytes": bytes, "interface": lambda x: x.__array_interface__,
+}
+
+
+@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+def test_gradients_survive_who_reads(read):
+    x = hk.asarray([1.0, 2.0]).attach_grad()
+    held = read(x)
+    with hk.record():
+        y = x * x
+        z = (y * y).sum()
+        kept = read(y), read(x)
+    again = read(y), read(x)
+    z.backward()
+    assert x.grad.tolist() == [4, 32]
+    del held, kept, again
+
+
+def test_who_may_write_fails_gradients_by_pythons_name():
+    x = hk.asarray([1.0, 2.0]).attach_grad()
+    with hk.record():
+        z = (x * x).sum()
+        with pytest.raises(ValueError, match="while recording"):
+            x.lend()
+    np.asarray(x.lend())[0] = 5
+    with pytest.raises(hk.ValueError, match=r"overwritten by lend\(\) at .*test_sharing.py:\d+"):
+        z.backward()
+    assert x.tolist() == [5, 2]
+
+
+def test_nothing_else_is_lent_for_writing():
+    x = hk.zeros(4, dtype=hk.uint8)
+    with pytest.raises(TypeError, match="read-write"):
+        io.BytesIO(b"1234").readinto(x)
+    assert io.BytesIO(b"1234").readinto(x.lend()) == 4 and bytes(x) == b"1234"
+    with pytest.raises(BufferError, match="bfloat16"):
+        np.asarray(hk.zeros(2, dtype=hk.bfloat16).lend())
+    assert _core._adopt_capsule(hk.ones(2, dtype=hk.bfloat16).lend().__dlpack__(), None).tolist() == [1, 1]
+    assert np.frombuffer(x, "u1").flags.writeable is False and hk.asarray(x.lend(), copy=False).tolist() == x.tolist()
+    lent = x.lend()
+    del x
+    assert bytes(memoryview(lent)) == b"1234"
 
 
 def test_copies_are_not_shared():
@@ -181,7 +240,7 @@ def test_any_interleaving_of_writes_is_the_serial_one(make, seed):
     size = 200_000
     if make is np.asarray:
         x = hk.zeros(size, dtype=hk.float64)
-        theirs = np.asarray(x)
+        theirs = np.asarray(x.lend())
     else:
         theirs = np.zeros(size)
         x = hk.from_dlpack(theirs)
@@ -249,7 +308,7 @@ def test_many_interleavings(who):
     order = random.Random(7)
     for k in range(INTERLEAVINGS // 2):
         size = order.choice((40, 40, 2000, 2000, 30000))
-        memory = np.zeros(size) if k % 2 else np.asarray(hk.zeros(size, dtype=hk.float64))
+        memory = np.zeros(size) if k % 2 else np.asarray(hk.zeros(size, dtype=hk.float64).lend())
         handles, serial = [each(memory) for each in who], np.zeros(size)
         for _ in range(10):
             begin = order.randrange(size)
@@ -266,7 +325,7 @@ def test_many_interleavings(who):
 def test_shared_with_torch():
     torch = pytest.importorskip("torch")
     x = hk.arange(5.0)
-    t = torch.from_dlpack(x)
+    t = torch.from_dlpack(x.lend())
     t[0] = 9
     x[1] = 7
     assert t.tolist() == [9, 7, 2, 3, 4] and x.tolist() == t.tolist()
@@ -350,6 +409,51 @@ def test_numpys_functions_of_elements():
         loss = np.sum(np.square(np.tanh(x)))
     loss.backward()
     assert np.allclose(x.grad.numpy(), 2 * np.tanh([1, 4]) * (1 - np.tanh([1, 4]) ** 2), rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "uint8", "bool"])
+def test_pandas(dtype):
+    pd = pytest.importorskip("pandas")
+    values = np.array([1, 0, 1]).astype(dtype)
+    x, series = hk.asarray(values), pd.Series(values)
+    assert pd.Index(x).tolist() == values.tolist() and pd.Series(x).dtype == dtype and pd.Index(x).dtype == pd.Index(values).dtype
+    for got, want in ((series ^ x, series ^ values), (series & x[::-1], series & values[::-1])) if dtype == "bool" else \
+            ((series + x, series + values), (x + series, values + series), (series * x[::-1], series * values[::-1])):
+        assert type(got) is type(want) and got.equals(want)
+    for got, want in ((series == x, series == values),
+                      (pd.DataFrame({"a": x}), pd.DataFrame({"a": values})),
+                      (pd.DataFrame(hk.ones((2, 3), dtype=dtype)), pd.DataFrame(np.ones((2, 3), dtype))), (series.where(x != 0, 5), series.where(values != 0, 5))):
+        assert type(got) is type(want) and got.equals(want)
+    frame = pd.DataFrame({"a": values})
+    frame["b"] = x
+    assert frame["b"].tolist() == values.tolist() and frame["b"].dtype == dtype
+    assert pd.concat([series, pd.Series(x)]).tolist() == values.tolist() * 2
+
+
+def test_pillow():
+    Image = pytest.importorskip("PIL.Image")
+    values = np.arange(60, dtype="u1").reshape(4, 5, 3)
+    x = hk.asarray(values)
+    for ours, theirs in ((x, values), (x[:, :, 0], values[:, :, 0]), (x[::-1], values[::-1]), (x.astype(hk.float32)[:, :, 1], values.astype("f4")[:, :, 1]),
+                         (hk.permute_dims(x, (1, 0, 2)), values.transpose(1, 0, 2)), (x[:, :, 0] > 9, values[:, :, 0] > 9)):
+        assert np.array_equal(np.asarray(Image.fromarray(ours)), np.asarray(Image.fromarray(theirs)))
+
+
+def test_the_array_interface():
+    for x in (hk.arange(6.0).reshape(2, 3), hk.arange(6).reshape(2, 3).T, hk.zeros((0, 2)), hk.asarray(True), hk.broadcast_to(hk.arange(2.0), (3, 2))):
+        found = x.__array_interface__
+        assert found["version"] == 3 and found["shape"] == x.shape and np.dtype(found["typestr"]) == x.dtype
+        holder = type("Holder", (), {"__array_interface__": found})()
+        assert np.array_equal(np.asarray(holder), x.numpy()) and not np.asarray(holder).flags.writeable
+        assert x.tobytes() == x.numpy().tobytes()
+    assert not hasattr(hk.zeros(2, dtype=hk.bfloat16), "__array_interface__")
+
+
+def test_sequences():
+    x = hk.arange(6).reshape(3, 2)
+    assert operator.length_hint(x) == 3 and list(map(len, x)) == [2, 2, 2] and operator.indexOf(hk.arange(5), 3) == 3
+    assert operator.countOf(hk.asarray([1, 2, 1]), 1) == 2 and [each.tolist() for each in reversed(x)] == [[4, 5], [2, 3], [0, 1]]
+    assert isinstance(x, collections.abc.Sized) and isinstance(x, collections.abc.Iterable)
 
 
 def test_bytes_and_indices():

@@ -41,7 +41,7 @@ struct hk_array {
 };
 
 typedef enum hki_storage_mark {
-    HKI_IS_LENT = 1,    /* a loan of HK_BORROW_EXTERNAL is out */
+    HKI_IS_LENT = 1,    /* a loan of HK_BORROW_EXTERNAL or HK_BORROW_EXTERNAL_READ is out */
     HKI_IS_GRADIENT = 2 /* hk_attach_grad made it: backward passes write it */
 } hki_storage_mark;
 

@@ -50,6 +50,16 @@ static const hk_status *refuse(const char *operation, const hk_array *x, hk_code
     return status;
 }
 
+static bool writes(hk_borrow_mode mode)
+{
+    return mode == HK_BORROW_WRITE || mode == HK_BORROW_EXTERNAL;
+}
+
+static bool is_external(hk_borrow_mode mode)
+{
+    return mode == HK_BORROW_EXTERNAL || mode == HK_BORROW_EXTERNAL_READ;
+}
+
 /* NULL: x may be lent. Else why not, counted. */
 static const hk_status *check(hk_array *x, hk_borrow_mode mode)
 {
@@ -59,16 +69,16 @@ static const hk_status *check(hk_array *x, hk_borrow_mode mode)
         return gone;
     if (!x)
         return refuse(operation, x, HK_INVALID_ARGUMENT, "argument x is NULL");
-    if ((unsigned)mode > HK_BORROW_EXTERNAL)
+    if ((unsigned)mode > HK_BORROW_EXTERNAL_READ)
         return refuse(operation, x, HK_INVALID_ARGUMENT, "mode is %d, but may be 0 to %d",
-                      (int)mode, HK_BORROW_EXTERNAL);
+                      (int)mode, HK_BORROW_EXTERNAL_READ);
     if (x->failed)
         return NULL; /* its record comes of the wait */
     if (!hki_device_is_host(x->storage->device))
         return refuse(operation, x, HK_UNSUPPORTED,
                       "%s has memory of its own; hk_to_device copies to a CPU device",
                       x->storage->device->name);
-    if (x->read_only && mode != HK_BORROW_READ)
+    if (x->read_only && writes(mode))
         return refuse(operation, x, HK_INVALID_ARGUMENT,
                       "x is a broadcast view or memory for reading, which cannot be borrowed for "
                       "writing");
@@ -105,11 +115,11 @@ static void note_lent_locked(hki_storage *storage)
                                   memory_order_release);
 }
 
-static void add_entry(loan_entry *entry, hk_array *x, hki_range_hold *hold, bool is_external)
+static void add_entry(loan_entry *entry, hk_array *x, hki_range_hold *hold, bool external)
 {
     entry->x = hk_array_retain(x);
     entry->hold = hold;
-    entry->is_external = is_external;
+    entry->is_external = external;
     hki_lock_acquire(&lock);
     entry->number = ++loans.count;
     entry->next = loans.first;
@@ -126,7 +136,7 @@ static const hk_status *borrow(hk_array *x, hk_borrow_mode mode, hk_loan *loan)
     if (!entry)
         return hki_status_no_memory();
     const hki_waiting waiting = hki_array_waiting(x);
-    const hk_status *status = hki_range_hold_begin(&waiting, mode != HK_BORROW_READ, &hold);
+    const hk_status *status = hki_range_hold_begin(&waiting, writes(mode), &hold);
     if (hk_ok(status) && x->failed) /* there was no memory to note the failure in */
         status = hk_status_retain(hki_status_no_memory());
     else if (hk_ok(status) && !make_real(x))
@@ -134,7 +144,7 @@ static const hk_status *borrow(hk_array *x, hk_borrow_mode mode, hk_loan *loan)
                         x->storage->device->name, x->storage->bytes);
     if (hk_ok(status) && mode == HK_BORROW_EXTERNAL)
         hki_writes_are_unknown(&x->storage->var);
-    if (hold && (!hk_ok(status) || mode == HK_BORROW_EXTERNAL)) {
+    if (hold && (!hk_ok(status) || is_external(mode))) {
         hki_range_hold_end(hold);
         hold = NULL;
     }
@@ -142,7 +152,7 @@ static const hk_status *borrow(hk_array *x, hk_borrow_mode mode, hk_loan *loan)
         free(entry);
         return status;
     }
-    add_entry(entry, x, hold, mode == HK_BORROW_EXTERNAL);
+    add_entry(entry, x, hold, is_external(mode));
     *loan = (hk_loan){hki_array_kernel_data(x), entry->number};
     return status;
 }

@@ -100,6 +100,26 @@ static void test_external(bool serial)
     (void)serial;
 }
 
+/* For reading it holds nothing back either, and takes what nobody may write into. */
+static void test_external_read(bool serial)
+{
+    HK_SCOPE;
+    hk_loan loan, another;
+    hk_array *x = test_empty(hk_shape(2)), *wide = hk_broadcast_to(x, hk_shape(3, 2));
+    fill(x, 4);
+    CHECK(hk_ok(hk_data_borrow(wide, HK_BORROW_EXTERNAL_READ, &loan)));
+    CHECK(hk_ok(hk_data_borrow(x, HK_BORROW_EXTERNAL_READ, &another)));
+    CHECK(hk_is_shared(x) && ((const float *)loan.data)[1] == 4 && loan.data == another.data);
+    fill(x, 5);
+    CHECK(hk_ok(hk_wait(x)) && ((const float *)loan.data)[1] == 5);
+    CHECK(hk_ok(hk_data_return(&loan)) && hk_is_shared(x));
+    CHECK(hk_ok(hk_data_return(&another)) && !hk_is_shared(x));
+    CHECK(
+        fails(hk_data_borrow(wide, HK_BORROW_EXTERNAL, &loan), HK_INVALID_ARGUMENT, "for writing"));
+    CHECK(fails(hk_data_borrow(x, (hk_borrow_mode)4, &loan), HK_INVALID_ARGUMENT, "mode is 4"));
+    (void)serial;
+}
+
 static void test_refusals(bool serial)
 {
     HK_SCOPE;
@@ -110,7 +130,7 @@ static void test_refusals(bool serial)
         hk_from_host((const float[]){1}, hk_shape(1), HK_F32, hk_device_named("sim:0"));
     CHECK(fails(hk_data_borrow(NULL, HK_BORROW_READ, &loan), HK_INVALID_ARGUMENT, "x is NULL"));
     CHECK(fails(hk_data_borrow(x, HK_BORROW_READ, NULL), HK_INVALID_ARGUMENT, "loan is NULL"));
-    CHECK(fails(hk_data_borrow(x, (hk_borrow_mode)3, &loan), HK_INVALID_ARGUMENT, "mode is 3"));
+    CHECK(fails(hk_data_borrow(x, (hk_borrow_mode)5, &loan), HK_INVALID_ARGUMENT, "mode is 5"));
     CHECK(fails(hk_data_borrow(wide, HK_BORROW_WRITE, &loan), HK_INVALID_ARGUMENT, "for writing"));
     CHECK(hk_ok(hk_data_borrow(wide, HK_BORROW_READ, &loan)) && hk_ok(hk_data_return(&loan)));
     if (hk_ok(hk_device_status(hk_device_named("sim:0"))))
@@ -188,6 +208,7 @@ int main(void)
         test_engines(test_reading, options);
         test_engines(test_writing, options);
         test_engines(test_external, options);
+        test_engines(test_external_read, options);
         test_engines(test_refusals, options);
         test_engines(test_threads, options);
         options.inline_ns = i ? 0 : -1;

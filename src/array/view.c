@@ -266,10 +266,42 @@ static hk_array *refuse_view(hk_array *x, hk_code code, const char *format, ...)
         x, hki_array_create_failed(x->storage->device, "view", &x, 1, code, "%s", text));
 }
 
+/* Elements that a layout reaches: from `low`, which is not positive, to before `end`, counted from its first one. */
+typedef struct extent {
+    int64_t low, end;
+} extent;
+
+/* False where they are too many. */
+static bool extent_of(const hk_dims *shape, const int64_t *strides, extent *result)
+{
+    int64_t step, low = 0, last = 0;
+    *result = (extent){0, 0};
+    for (int i = 0; i < shape->ndim; i++)
+        if (shape->dims[i] == 0)
+            return true;
+    for (int i = 0; i < shape->ndim; i++) {
+        int64_t *end = strides[i] < 0 ? &low : &last;
+        if (shape->dims[i] > 1 && (__builtin_mul_overflow(shape->dims[i] - 1, strides[i], &step) ||
+                                   __builtin_add_overflow(*end, step, end)))
+            return false;
+    }
+    *result = (extent){low, last < INT64_MAX ? last + 1 : last};
+    return last < INT64_MAX;
+}
+
+static bool lies_within(const extent *inner, int64_t offset, const extent *outer)
+{
+    int64_t low, end;
+    return !__builtin_add_overflow(offset, inner->low, &low) &&
+           !__builtin_add_overflow(offset, inner->end, &end) && low >= outer->low &&
+           end <= outer->end;
+}
+
 hk_array *(hk_view)(hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset)
 {
     uint64_t bytes;
-    int64_t own[HK_MAX_NDIM], has, needs = 0;
+    int64_t own[HK_MAX_NDIM];
+    extent has, needs;
     char text[224], why[320];
     hk_array *failed = unusable(x, "view");
     if (failed)
@@ -277,24 +309,21 @@ hk_array *(hk_view)(hk_array *x, hk_dims shape, const int64_t *strides, int64_t 
     if (!hki_dims_bytes(&shape, x->dtype, &bytes, why, sizeof why))
         return refuse_view(x, HK_INVALID_ARGUMENT, "%s", why);
     hki_dims_strides(&shape, own);
-    for (int i = 0; strides && i < shape.ndim; i++) {
-        if (strides[i] < 0)
-            return refuse_view(x, HK_UNSUPPORTED,
-                               "strides[%d] is %" PRId64 ", but must not be negative", i,
-                               strides[i]);
+    for (int i = 0; strides && i < shape.ndim; i++)
         if (shape.dims[i] > 1 && bytes) /* else nobody steps along it */
             own[i] = strides[i];
-    }
-    hki_dims_reach(&x->shape, x->strides, &has); /* it is an array: that fits */
-    const bool fits = hki_dims_reach(&shape, own, &needs);
-    if (fits && offset >= 0 && offset <= has && needs <= has - offset)
+    extent_of(&x->shape, x->strides, &has); /* it is an array: that fits */
+    const bool is_small = extent_of(&shape, own, &needs);
+    if (is_small && lies_within(&needs, offset, &has))
         return view_new(x, &shape, own, x->offset + offset,
                         x->read_only || hki_dims_may_overlap(&shape, own));
     hki_array_describe(x, text, sizeof text);
     return refuse_view(x, HK_OUT_OF_RANGE,
                        "offset is %" PRId64 " and the view spans %s%" PRId64
-                       " elements from there, but %s spans %" PRId64,
-                       offset, fits ? "" : "more than ", fits ? needs : INT64_MAX, text, has);
+                       " elements from there%s, but %s spans %" PRId64,
+                       offset, is_small ? "" : "more than ",
+                       is_small ? needs.end - needs.low : INT64_MAX,
+                       needs.low < 0 ? " in both directions" : "", text, has.end - has.low);
 }
 
 HKI_AT(hk_array *, hk_slice, (hk_source at, hk_array *x, int axis, int64_t begin, int64_t end),

@@ -138,7 +138,14 @@ static void test_any_view(void)
     CHECK(test_failed(view(x, hk_shape(2, 2), 1, 1, -1), HK_OUT_OF_RANGE, "offset is -1"));
     CHECK(test_failed(view(x, hk_shape(2, 2), 1, 1, INT64_MAX), HK_OUT_OF_RANGE, "offset is"));
     CHECK(test_failed(view(x, hk_shape(9, 9), INT64_MAX / 4, 1, 0), HK_OUT_OF_RANGE, "more than"));
-    CHECK(test_failed(view(x, hk_shape(2, 2), 1, -1, 3), HK_UNSUPPORTED, "strides[1] is -1"));
+    hk_array *back = view(x, hk_shape(3, 4), -4, 1, 8);
+    HOLDS(back, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);
+    HOLDS(view(back, hk_shape(2, 2), 4, -2, -5), 3, 1, 7, 5);
+    CHECK(!back->read_only && view(x, hk_shape(2, 2), 1, -1, 3)->read_only);
+    CHECK(test_failed(view(x, hk_shape(2, 2), -4, 1, 3), HK_OUT_OF_RANGE,
+                      "spans 6 elements from there in both directions"));
+    CHECK(test_failed(view(x, hk_shape(9, 9), INT64_MIN / 4, -1, 0), HK_OUT_OF_RANGE, "more than"));
+    CHECK(test_failed(view(back, hk_shape(2, 2), 1, 4, -9), HK_OUT_OF_RANGE, "offset is -9"));
     CHECK(test_failed(hk_view(x, hk_shape(-2), NULL, 0), HK_INVALID_ARGUMENT, "axis 0"));
     CHECK(test_failed(hk_view(hk_slice(x, 1, 1, 3), hk_shape(12), NULL, 0), HK_OUT_OF_RANGE,
                       "float32(3,2) spans 10"));
@@ -241,12 +248,14 @@ static void test_facts(void)
     CHECK_STR(text, "float32(3,4), float32(3,4), …");
 }
 
+enum { NOWHERE = -1000 };
+
 /* Whether `view` lies within `of` from that element on; and is then made again. */
 static bool lies_within(hk_array *view, hk_array *of, int64_t expected)
 {
     int64_t offset = -1;
     if (!hk_is_within(view, of, &offset))
-        return offset == -1 && expected < 0;
+        return offset == -1 && expected == NOWHERE;
     const hk_dims strides = hk_strides_get(view);
     hk_array *again = hk_view(of, hk_dims_get(view), strides.dims, offset);
     return offset == expected && again->storage == view->storage && again->offset == view->offset;
@@ -256,14 +265,19 @@ static void test_within(void)
 {
     HK_SCOPE;
     hk_array *x = matrix(), *rows = hk_slice(x, 0, 1, 3);
-    CHECK(lies_within(x, x, 0) && lies_within(rows, x, 4) && lies_within(x, rows, -1));
+    CHECK(lies_within(x, x, 0) && lies_within(rows, x, 4) && lies_within(x, rows, NOWHERE));
     CHECK(lies_within(hk_index(rows, 0, 1), x, 8) && lies_within(hk_index(rows, 0, 1), rows, 4));
     CHECK(lies_within(hk_transpose(rows), x, 4) && lies_within(hk_transpose(x), x, 0));
-    CHECK(lies_within(hk_slice(x, 0, 0, 2), rows, -1) && lies_within(hk_index(x, 0, 0), rows, -1));
-    CHECK(lies_within(matrix(), x, -1) && lies_within(hk_slice(x, 0, 1, 1), x, -1));
-    CHECK(lies_within(NULL, x, -1) && lies_within(x, NULL, -1));
+    CHECK(lies_within(hk_slice(x, 0, 0, 2), rows, NOWHERE) &&
+          lies_within(hk_index(x, 0, 0), rows, NOWHERE));
+    hk_array *back = view(x, hk_shape(3, 4), -4, 1, 8), *both = view(x, hk_shape(3, 4), -4, -1, 11);
+    CHECK(lies_within(back, x, 8) && lies_within(both, x, 11) && lies_within(x, both, -11));
+    CHECK(lies_within(rows, both, -7) && lies_within(back, both, -3) &&
+          lies_within(back, rows, NOWHERE));
+    CHECK(lies_within(matrix(), x, NOWHERE) && lies_within(hk_slice(x, 0, 1, 1), x, NOWHERE));
+    CHECK(lies_within(NULL, x, NOWHERE) && lies_within(x, NULL, NOWHERE));
     hk_array *failed = hk_slice(x, 3, 0, 1);
-    CHECK(lies_within(failed, x, -1) && lies_within(x, failed, -1));
+    CHECK(lies_within(failed, x, NOWHERE) && lies_within(x, failed, NOWHERE));
     hk_failures_clear();
 }
 

@@ -95,6 +95,12 @@ _Static_assert(sizeof(hk_arange_arguments) == 32 &&
                offsetof(hk_arange_arguments, step) == 16 &&
                offsetof(hk_arange_arguments, dtype) == 24,
                "hk_arange_arguments");
+_Static_assert(sizeof(hk_sequence_arguments) == 32 &&
+               offsetof(hk_sequence_arguments, first) == 0 &&
+               offsetof(hk_sequence_arguments, step) == 8 &&
+               offsetof(hk_sequence_arguments, count) == 16 &&
+               offsetof(hk_sequence_arguments, dtype) == 24,
+               "hk_sequence_arguments");
 _Static_assert(sizeof(hk_linspace_arguments) == 32 &&
                offsetof(hk_linspace_arguments, start) == 0 &&
                offsetof(hk_linspace_arguments, stop) == 8 &&
@@ -2325,6 +2331,22 @@ hk_array *(hk_arange)(double start, double stop, double step, hk_dtype dtype, hk
 HKI_AT(hk_array *, hk_arange, (hk_source at, double start, double stop, double step,
                                hk_dtype dtype, hk_device device),
        (start, stop, step, dtype, device))
+
+hk_array *(hk_sequence)(int64_t first, int64_t step, int64_t count, hk_dtype dtype,
+                        hk_device device)
+{
+    hk_sequence_arguments arguments = {
+        .first = first,
+        .step = step,
+        .count = count,
+        .dtype = dtype,
+    };
+    return hki_op_call(&hki_op_sequence, NULL, 0, &arguments,
+                       device, NULL);
+}
+HKI_AT(hk_array *, hk_sequence, (hk_source at, int64_t first, int64_t step, int64_t count,
+                                 hk_dtype dtype, hk_device device),
+       (first, step, count, dtype, device))
 
 hk_array *(hk_linspace)(double start, double stop, int64_t count, bool endpoint, hk_dtype dtype,
                         hk_device device)

@@ -1,8 +1,10 @@
 /* Numbers in place of arrays, as hk_subtract(1, x) has them: by an operator of an array and a number where there is one, else as
  * an array (). */
+#include "base/integer_dtypes.h"
 #include "op/operators/fill.h"
 
 #include <hocket/operator.h>
+#include <math.h>
 
 /* What takes x and a number behind it. */
 static const hk_op *const with_number[HKI_OP_COUNT] = {
@@ -37,6 +39,96 @@ typedef struct mixed_call {
 static int other_place(const mixed_call *self)
 {
     return self->place == self->count - 1 ? self->count - 2 : self->count - 1;
+}
+
+/* ---- comparisons of integers with any real number ---------------------------------------------------------- */
+
+/* What x op n is where they are not equal, by which is less; and where n is NaN. */
+static const struct comparison {
+    const hk_op *op, *mirrored; /* mirrored: n op x is x mirrored n */
+    bool if_less, if_greater, if_nan;
+} comparisons[] = {
+    {&hki_op_less, &hki_op_greater, true, false, false},
+    {&hki_op_less_equal, &hki_op_greater_equal, true, false, false},
+    {&hki_op_greater, &hki_op_less, false, true, false},
+    {&hki_op_greater_equal, &hki_op_less_equal, false, true, false},
+    {&hki_op_equal, &hki_op_equal, false, false, false},
+    {&hki_op_not_equal, &hki_op_not_equal, true, true, true},
+};
+
+static const struct comparison *find_comparison(const hk_op *op)
+{
+    for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++)
+        if (comparisons[i].op == op)
+            return &comparisons[i];
+    return NULL;
+}
+
+#define LEAST(of, name, T, lowest, highest)                                                        \
+    case of:                                                                                       \
+        *least = hk_number_of_int((int64_t)(lowest));                                              \
+        break;
+
+static void set_least(hk_dtype dtype, hk_number *least)
+{
+    switch (dtype) {
+        HKI_EACH_INTEGER(LEAST)
+    default:
+        break;
+    }
+}
+
+/* The largest whole number that is not more than the number. False: it is no number of int64 or uint64. */
+static bool floor_of(hk_number number, hk_number *floored, bool *is_whole)
+{
+    *floored = number;
+    *is_whole = true;
+    if (number.kind != HK_NUMBER_REAL)
+        return true;
+    const double below = floor(number.value.f);
+    *is_whole = below == number.value.f;
+    if (!(below >= -0x1p63 && below < 0x1p64))
+        return false;
+    *floored = below < 0 ? hk_number_of_int((int64_t)below) : hk_number_of_uint((uint64_t)below);
+    return true;
+}
+
+static bool is_negative(hk_number number)
+{
+    return number.kind == HK_NUMBER_REAL ? number.value.f < 0
+                                         : number.kind == HK_NUMBER_INT && number.value.i < 0;
+}
+
+/* A number that the integers of x do not have lies between two of them, or beyond all: the call becomes one that compares x with a
+ * number which they have. All of x are at least the least. */
+static void compare_with_any(mixed_call *self)
+{
+    const hk_dtype dtype = self->beside->dtype;
+    const struct comparison *how = find_comparison(self->op);
+    hk_number least = self->number, floored;
+    bool is_whole;
+    if (!how || !hki_dtype_is_integer(dtype) || self->number.kind == HK_NUMBER_COMPLEX)
+        return;
+    if (self->place == 0) {
+        how = find_comparison(how->mirrored);
+        self->op = how->op;
+        self->inputs[0] = self->beside;
+        self->place = 1;
+    }
+    const bool is_moderate = floor_of(self->number, &floored, &is_whole);
+    const bool is_within = is_moderate && hk_number_fits(floored, dtype);
+    const bool is_nan = self->number.kind == HK_NUMBER_REAL && isnan(self->number.value.f);
+    set_least(dtype, &least);
+    if (is_within && (is_whole || how->if_less != how->if_greater)) {
+        self->number = floored;
+        if (!is_whole)
+            self->op = how->if_less ? &hki_op_less_equal : &hki_op_greater;
+        return;
+    }
+    const bool is_greater = is_negative(floored);
+    const bool holds = is_nan ? how->if_nan : is_greater ? how->if_greater : how->if_less;
+    self->number = least;
+    self->op = holds ? &hki_op_greater_equal : &hki_op_less;
 }
 
 /* The array takes the number. */
@@ -133,6 +225,7 @@ static bool prepare(mixed_call *self, const hk_op *op, const hk_operand *operand
         return true;
     self->number = operands[self->place].number;
     self->beside = self->inputs[other_place(self)];
+    compare_with_any(self);
     if (self->beside->failed)
         self->inputs[self->place] = self->beside;
     else if (!check_number(self))

@@ -4,6 +4,7 @@
 #include "op/operator_fixture.h"
 
 #include <hocket/operator.h>
+#include <math.h>
 
 static hk_device device;
 
@@ -92,6 +93,68 @@ static void test_exact(void)
     CHECK(hk_ok(hk_to_host(two, &value, sizeof value)) && value == (uint64_t)odd);
 }
 
+/* By each comparison, in the order of the bits; the number behind the sign, and in front of it. */
+static bool compares(hk_array *x, hk_operand number, unsigned less, unsigned equal,
+                     unsigned greater)
+{
+    static const char *const names[] = {"less",      "less_equal",    "equal",
+                                        "not_equal", "greater_equal", "greater"},
+                             *const turned[] = {"greater",   "greater_equal", "equal",
+                                                "not_equal", "less_equal",    "less"};
+    bool good = true;
+    for (int i = 0; i < 6; i++) {
+        const bool wanted[] = {less, less || equal, equal, !equal, greater || equal, greater};
+        const hk_operand behind[] = {hk_operand_of_array(x), number},
+                         before[] = {number, hk_operand_of_array(x)};
+        good = good &&
+               is(hk_operator_call_operands(hk_operator_find(names[i]), behind, 2), HK_BOOL,
+                  wanted[i]) &&
+               is(hk_operator_call_operands(hk_operator_find(turned[i]), before, 2), HK_BOOL,
+                  wanted[i]);
+    }
+    return good;
+}
+
+static hk_array *whole(hk_number number, hk_dtype dtype)
+{
+    return hk_contiguous(
+        hk_broadcast_to(hk_scalar_at(HK_SOURCE, number, dtype, device), hk_shape(2)));
+}
+
+/* Integers with any real number: exactly. */
+static void test_comparisons(void)
+{
+    static const hk_dtype dtypes[] = {HK_I8, HK_I16, HK_I32, HK_I64, HK_U8, HK_U16, HK_U32, HK_U64};
+    HK_SCOPE;
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+        hk_array *x = of(dtypes[i], 7);
+        CHECK(compares(x, hk_operand_of_real(1e300), 1, 0, 0));
+        CHECK(compares(x, hk_operand_of_real(-INFINITY), 0, 0, 1));
+        CHECK(compares(x, hk_operand_of_real(7), 0, 1, 0));
+        CHECK(compares(x, hk_operand_of_real(7.5), 1, 0, 0));
+        CHECK(compares(x, hk_operand_of_real(6.5), 0, 0, 1));
+        CHECK(compares(x, hk_operand_of_real(-0.5), 0, 0, 1));
+        CHECK(compares(x, hk_operand_of_int(INT64_MIN), 0, 0, 1));
+        CHECK(compares(x, hk_operand_of_uint(UINT64_MAX), 1, 0, 0));
+        CHECK(compares(x, hk_operand_of_int(7), 0, 1, 0));
+        for (int j = 0; j < 6; j++) { /* nothing holds of NaN, but that it differs */
+            static const char *const names[] = {"less",    "less_equal",    "equal",
+                                                "greater", "greater_equal", "not_equal"};
+            const hk_operand both[] = {hk_operand_of_array(x), hk_operand_of_real(NAN)};
+            CHECK(is(hk_operator_call_operands(hk_operator_find(names[j]), both, 2), HK_BOOL,
+                     j == 5));
+        }
+    }
+    hk_array *least = whole(hk_number_of_int(INT64_MIN), HK_I64),
+             *most = whole(hk_number_of_uint(UINT64_MAX), HK_U64);
+    CHECK(compares(least, hk_operand_of_real(-0x1p63), 0, 1, 0));
+    CHECK(compares(least, hk_operand_of_real(-0x1.0000000000001p63), 0, 0, 1));
+    CHECK(compares(most, hk_operand_of_real(0x1p64), 1, 0, 0));
+    CHECK(compares(most, hk_operand_of_uint(UINT64_MAX), 0, 1, 0));
+    CHECK(compares(of(HK_U8, 255), hk_operand_of_int(256), 1, 0, 0));
+    CHECK(compares(of(HK_I8, -128), hk_operand_of_int(-129), 0, 0, 1));
+}
+
 static void test_refusals(void)
 {
     HK_SCOPE;
@@ -102,7 +165,7 @@ static void test_refusals(void)
                      "x is 0 +1j, but y is float32"));
     CHECK(
         fails_with(hk_add(i, 128), HK_OUT_OF_RANGE, "y is 128, which is out of the range of int8"));
-    CHECK(fails_with(hk_less(-129, i), HK_OUT_OF_RANGE, "x is -129"));
+    CHECK(fails_with(hk_less(hk_complex_number(0, 1), i), HK_INVALID_ARGUMENT, "x is 0 +1j"));
     CHECK(fails_with(hk_add(of(HK_U32, 1), -1), HK_OUT_OF_RANGE, "range of uint32"));
     CHECK(fails_with(hk_add(of(HK_I64, 1), UINT64_MAX), HK_OUT_OF_RANGE, "18446744073709551615"));
     CHECK(fails_with(hk_equal(t, 2), HK_OUT_OF_RANGE, "range of bool"));
@@ -152,6 +215,7 @@ int main(void)
     test_kinds();
     test_into();
     test_exact();
+    test_comparisons();
     test_refusals();
     test_recorded();
     return check_result();

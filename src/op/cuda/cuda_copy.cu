@@ -248,13 +248,23 @@ void hki_cuda_launch_cast(hki_cuda_stream *stream, const hki_cuda_path *path, hk
 }
 
 /* ---- arange */
+
+/* Whole numbers are counted as integers, exactly. */
+template <class Element> HKI_DEVICE Element counted(double start, double step, uint64_t i)
+{
+    if constexpr (is_real<Element>)
+        return converted(start + (double)i * step, Element());
+    else
+        return (Element)((uint64_t)(int64_t)start + i * (uint64_t)(int64_t)step);
+}
+
 template <class Element>
 HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
     arange(const hki_cuda_path path, const double start, const double step)
 {
     for (uint32_t i = (uint32_t)HKI_THREAD_INDEX; i < path.count; i += (uint32_t)HKI_THREAD_COUNT)
         *reinterpret_cast<Element *>(path.data[0] + hki_path_offset(path, 0, i)) =
-            converted(start + (double)(path.first + i) * step, Element());
+            counted<Element>(start, step, (uint64_t)path.first + i);
 }
 
 template <class Element>

@@ -24,7 +24,7 @@ static void set_distribution(hki_cuda_draw *draw, const hki_kernel_call *call)
         const hki_random_int_options *options = call->options;
         draw->distribution = HKI_CUDA_INTEGER;
         draw->low = (uint64_t)options->low;
-        draw->range = (uint64_t)options->high - draw->low;
+        draw->range = (uint64_t)options->last - draw->low + 1;
     }
 }
 

@@ -1,5 +1,5 @@
-/* Arrays of a pattern: eye, linspace, those like another one, one_hot, and the triangles of matrices. All are made of constants,
- * counting, comparisons and choices. */
+/* Arrays of a pattern: sequence, eye, linspace, those like another one, one_hot, and the triangles of matrices. All are made of
+ * constants, counting, comparisons and choices. */
 #include "op/kernels/elementwise/elementwise.h"
 #include "op/operators/copy.h"
 #include "op/operators/fill.h"
@@ -31,11 +31,105 @@ static hk_array *as_dtype(hk_array *x, hk_dtype dtype)
     return hki_op_call1(&hki_op_cast, x, &(const hki_cast_options){dtype});
 }
 
-/* Sizes and offsets that are exact as doubles, and that no sum takes beyond int64. */
+/* Sizes that are exact as doubles, and that no sum takes beyond int64. */
 static bool is_moderate(int64_t value)
 {
     return value >= -((int64_t)1 << 53) && value <= (int64_t)1 << 53;
 }
+
+/* The diagonal that an offset means; beyond the matrix all are the same. */
+static int64_t diagonal_of(int64_t offset, int64_t rows, int64_t columns)
+{
+    return offset < -rows ? -rows : offset > columns ? columns : offset;
+}
+
+/* ---- sequence ------------------------------------------------------------------------------------------- */
+
+#define SEQUENCE_ARGUMENTS(F, op)                                                                  \
+    F(op, INT, first, "", "the first element")                                                     \
+    F(op, INT, step, "", "from one element to the next")                                           \
+    F(op, INT, count, "", "how many they are")                                                     \
+    F(op, DTYPE, dtype, "", "dtype of the result, of real numbers")
+HKI_ARGUMENTS(sequence, SEQUENCE_ARGUMENTS)
+
+/* False: beyond int64. The way there may be longer than int64. */
+static bool last_of_sequence(const hki_sequence_options *o, int64_t *last)
+{
+    const uint64_t first = (uint64_t)o->first, step = (uint64_t)o->step,
+                   room = o->step < 0 ? first - (uint64_t)INT64_MIN : (uint64_t)INT64_MAX - first;
+    uint64_t way = 0;
+    if (__builtin_mul_overflow((uint64_t)o->count - 1, o->step < 0 ? -step : step, &way) ||
+        way > room)
+        return false;
+    *last = (int64_t)(o->step < 0 ? first - way : first + way);
+    return true;
+}
+
+static bool sequence_infer(hki_call *call)
+{
+    const hki_sequence_options *o = call->options;
+    int64_t last = 0;
+    call->out_shape[0] = (hk_dims){.ndim = 1, .dims = {o->count}};
+    call->out_dtype[0] = o->dtype;
+    if (o->count < 0 || !is_moderate(o->count))
+        return hki_call_refuse(call, HK_OUT_OF_RANGE,
+                               "count is %" PRId64 ", but must be from 0 to 2^53", o->count);
+    if (o->dtype == HK_BOOL || hk_dtype_bytes(o->dtype) == 0 || hki_dtype_is_complex(o->dtype))
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT, "the dtype must be of real numbers");
+    if (o->count == 0 ||
+        (last_of_sequence(o, &last) &&
+         (hki_dtype_is_real(o->dtype) || (hk_number_fits(hk_number_of_int(o->first), o->dtype) &&
+                                          hk_number_fits(hk_number_of_int(last), o->dtype)))))
+        return true;
+    return hki_call_refuse(call, HK_OUT_OF_RANGE,
+                           "%s does not have all of %" PRId64 " numbers from %" PRId64
+                           " by %" PRId64,
+                           hk_dtype_name(o->dtype), o->count, o->first, o->step);
+}
+
+static hk_array *whole_constant(const hki_call *call, int64_t value)
+{
+    return (hk_scalar)(hk_number_of_int(value), HK_I64, (hk_device){call->device});
+}
+
+/* Modulo 2^64, in which the way may be longer than int64. */
+static hk_array *sequence_compose(const hki_call *call)
+{
+    const hki_sequence_options *o = call->options;
+    hk_array *y = counting(call, 0, o->count, HK_I64);
+    if (o->step != 1)
+        y = hki_op_call2(&hki_op_multiply, y, whole_constant(call, o->step), NULL);
+    if (o->first != 0)
+        y = hki_op_call2(&hki_op_add, y, whole_constant(call, o->first), NULL);
+    return as_dtype(y, o->dtype);
+}
+
+static void sequence_reference(const hki_call *call, const double *const *in, double *const *out)
+{
+    const hki_sequence_options *o = call->options;
+    (void)in;
+    for (int64_t i = 0; i < o->count; i++)
+        out[0][i] = (double)(o->first + i * o->step);
+}
+
+static const hki_sample sequence_samples[] = {
+    {HKI_GIVEN(sequence, 0, 1, 5, HK_F32)},   {HKI_GIVEN(sequence, 3, -2, 7, HK_F64)},
+    {HKI_GIVEN(sequence, -4, 3, 4, HK_I32)},  {HKI_GIVEN(sequence, 250, 5, 2, HK_U8)},
+    {HKI_GIVEN(sequence, 100, 7, 0, HK_I64)}, {HKI_GIVEN(sequence, 9, 0, 3, HK_I64)},
+};
+const hk_op hki_op_sequence = {
+    HKI_OP_NAMED(sequence),
+    HKI_OP_PARAMS(sequence),
+    HKI_OP_SAMPLES(sequence_samples),
+    .signature = "",
+    .doc = "first, first + step, …: so many whole numbers, exact where hk_arange's doubles are "
+           "not; floats "
+           "are rounded once. uint64 above INT64_MAX: add a number to it.",
+    .infer = sequence_infer,
+    .compose = sequence_compose,
+    .reference = sequence_reference,
+    .no_grad_why = "it has no inputs",
+};
 
 /* ---- eye ------------------------------------------------------------------------------------------------ */
 
@@ -53,9 +147,6 @@ static bool eye_infer(hki_call *call)
         return hki_call_refuse(call, HK_OUT_OF_RANGE,
                                "a matrix of %" PRId64 " rows and %" PRId64 " columns cannot be",
                                o->rows, o->columns);
-    if (!is_moderate(o->offset))
-        return hki_call_refuse(call, HK_OUT_OF_RANGE,
-                               "offset is %" PRId64 ", but must be from -2^53 to 2^53", o->offset);
     call->out_shape[0] = (hk_dims){.ndim = 2, .dims = {o->rows, o->columns}};
     call->out_dtype[0] = o->dtype;
     return hki_call_check_dtype(call, o->dtype);
@@ -64,7 +155,8 @@ static bool eye_infer(hki_call *call)
 static hk_array *eye_compose(const hki_call *call)
 {
     const hki_eye_options *o = call->options;
-    hk_array *place = as_column(counting(call, o->offset, o->rows, HK_I64));
+    const int64_t offset = diagonal_of(o->offset, o->rows, o->columns);
+    hk_array *place = as_column(counting(call, offset, o->rows, HK_I64));
     return as_dtype(hki_op_call2(&hki_op_equal, place, counting(call, 0, o->columns, HK_I64), NULL),
                     o->dtype);
 }
@@ -74,13 +166,14 @@ static void eye_reference(const hki_call *call, const double *const *in, double 
     const hki_eye_options *o = call->options;
     (void)in;
     for (int64_t i = 0; i < o->rows * o->columns; i++)
-        out[0][i] = i % o->columns == i / o->columns + o->offset;
+        out[0][i] = i % o->columns == i / o->columns + diagonal_of(o->offset, o->rows, o->columns);
 }
 
 static const hki_sample eye_samples[] = {
-    {HKI_GIVEN(eye, 3, 3, 0, HK_F32)},  {HKI_GIVEN(eye, 3, 5, 1, HK_F64)},
-    {HKI_GIVEN(eye, 4, 2, -2, HK_I32)}, {HKI_GIVEN(eye, 2, 2, 9, HK_U8)},
-    {HKI_GIVEN(eye, 0, 3, 0, HK_F32)},  {HKI_GIVEN(eye, 3, 3, 0, HK_BOOL)},
+    {HKI_GIVEN(eye, 3, 3, 0, HK_F32)},         {HKI_GIVEN(eye, 3, 5, 1, HK_F64)},
+    {HKI_GIVEN(eye, 4, 2, -2, HK_I32)},        {HKI_GIVEN(eye, 2, 2, 9, HK_U8)},
+    {HKI_GIVEN(eye, 0, 3, 0, HK_F32)},         {HKI_GIVEN(eye, 3, 3, 0, HK_BOOL)},
+    {HKI_GIVEN(eye, 2, 3, INT64_MAX, HK_F32)}, {HKI_GIVEN(eye, 2, 3, INT64_MIN, HK_I64)},
 };
 const hk_op hki_op_eye = {
     HKI_OP_NAMED(eye),
@@ -313,15 +406,11 @@ HKI_ARGUMENTS(tril, TRIL_ARGUMENTS)
 static bool triangle_infer(hki_call *call)
 {
     const hki_shape_view *x = call->inputs[0];
-    const int64_t offset = ((const hki_tril_options *)call->options)->offset;
     call->out_shape[0] = x->shape;
     call->out_dtype[0] = x->dtype;
-    if (x->shape.ndim < 2)
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                               "x has %d axes; matrices have two at least", x->shape.ndim);
-    return is_moderate(offset) ||
-           hki_call_refuse(call, HK_OUT_OF_RANGE,
-                           "offset is %" PRId64 ", but must be from -2^53 to 2^53", offset);
+    return x->shape.ndim >= 2 ||
+           hki_call_refuse(call, HK_INVALID_ARGUMENT, "x has %d axes; matrices have two at least",
+                           x->shape.ndim);
 }
 
 /* on_side: greater_equal of the diagonal's columns keeps what lies below. */
@@ -329,6 +418,7 @@ static hk_array *triangle(const hki_call *call, hk_array *x, const hk_op *on_sid
                           double other)
 {
     const int64_t *size = &x->shape.dims[x->shape.ndim - 2];
+    offset = diagonal_of(offset, size[0], size[1]);
     hk_array *diagonal = as_column(counting(call, offset, size[0], HK_I64));
     hk_array *kept = hki_op_call2(on_side, diagonal, counting(call, 0, size[1], HK_I64), NULL);
     return hki_op_call3(&hki_op_where, kept, x,
@@ -354,9 +444,10 @@ static hk_array *triu_compose(const hki_call *call)
 
 static void triangle_reference(const hki_call *call, const double *const *in, double *const *out)
 {
-    const int64_t offset = ((const hki_tril_options *)call->options)->offset;
     const hki_shape_view *x = call->inputs[0];
     const int64_t *size = &x->shape.dims[x->shape.ndim - 2];
+    const int64_t offset =
+        diagonal_of(((const hki_tril_options *)call->options)->offset, size[0], size[1]);
     for (int64_t i = 0; i < x->size; i++) {
         const int64_t diagonal = i / size[1] % size[0] + offset, column = i % size[1];
         out[0][i] =
@@ -369,6 +460,8 @@ static const hki_sample triangle_samples[] = {
     {.inputs = {HKI_SHAPE(3, 5)}, HKI_GIVEN(tril, 1)},
     {.inputs = {HKI_SHAPE(2, 4, 3)}, HKI_GIVEN(tril, -2)},
     {.inputs = {HKI_SHAPE(2, 0, 3)}, HKI_GIVEN(tril, 0)},
+    {.inputs = {HKI_SHAPE(2, 3)}, HKI_GIVEN(tril, INT64_MAX)},
+    {.inputs = {HKI_SHAPE(2, 3)}, HKI_GIVEN(tril, INT64_MIN)},
     {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(2, 4, 3)}, HKI_GIVEN(tril, 0)},
 };
 

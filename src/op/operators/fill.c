@@ -183,10 +183,65 @@ const hk_op hki_op_ones = {CONSTANT(ones, "An array of ones.")};
 
 /* ---- arange ------------------------------------------------------------------------------------------------- */
 
+/* A range of whole numbers, as the bits of int64, or of uint64. */
+typedef struct whole_range {
+    uint64_t start, step, count;
+    bool is_signed; /* start and stop are meant as int64 */
+} whole_range;
+
+static bool is_whole(double value, double least, double end)
+{
+    return value == trunc(value) && value >= least && value < end;
+}
+
+static uint64_t bits_of(double whole)
+{
+    return whole < 0 ? (uint64_t)(int64_t)whole : (uint64_t)whole;
+}
+
+/* Doubles that are whole are exact, and so is what is counted by integers. False where they are not, or reach too far. */
+static bool whole_range_of(const hki_arange_options *options, whole_range *range)
+{
+    const double step = options->step, stop = step < 0 ? floor(options->stop) : ceil(options->stop);
+    const double lower = fmin(options->start, stop), upper = fmax(options->start, stop);
+    if (!is_whole(options->start, -0x1p63, 0x1p64) || !is_whole(stop, -0x1p63, 0x1p64) ||
+        !is_whole(step, -0x1p63, 0x1p63) || step == 0 || (lower < 0 && upper >= 0x1p63))
+        return false;
+    *range = (whole_range){bits_of(options->start), bits_of(step), 0, lower < 0};
+    const uint64_t distance =
+        step < 0 ? range->start - bits_of(stop) : bits_of(stop) - range->start;
+    const uint64_t width = step < 0 ? -range->step : range->step;
+    if (step < 0 ? stop < options->start : stop > options->start)
+        range->count = distance / width + (distance % width != 0);
+    return true;
+}
+
+static bool fits(uint64_t bits, bool is_signed, hk_dtype dtype)
+{
+    return hk_number_fits(is_signed ? hk_number_of_int((int64_t)bits) : hk_number_of_uint(bits),
+                          dtype);
+}
+
+/* Of a dtype of integers. */
+static bool infer_whole(hki_call *call, const whole_range *range)
+{
+    const hki_arange_options *options = call->options;
+    const uint64_t last = range->start + (range->count - 1) * range->step;
+    call->out_shape[0].dims[0] = (int64_t)range->count;
+    return range->count == 0 ||
+           (fits(range->start, range->is_signed, options->dtype) &&
+            fits(last, range->is_signed, options->dtype)) ||
+           hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                           "%s does not have all values from %.17g to %.17g by %.17g",
+                           hk_dtype_name(options->dtype), options->start, options->stop,
+                           options->step);
+}
+
 static bool arange_infer(hki_call *call)
 {
     const hki_arange_options *options = call->options;
     double count = ceil((options->stop - options->start) / options->step);
+    whole_range range;
     if (!isfinite(options->start) || !isfinite(options->step) || options->step == 0 ||
         !(count < 0x1p62))
         return hki_call_refuse(
@@ -198,33 +253,31 @@ static bool arange_infer(hki_call *call)
     if (options->dtype == HK_BOOL || hk_dtype_bytes(options->dtype) == 0 ||
         hki_dtype_is_complex(options->dtype))
         return hki_call_refuse(call, HK_INVALID_ARGUMENT, "the dtype must be of real numbers");
-    int64_t stored;
-    double last = options->start + (count - 1) * options->step;
-    if (count > 0 && hki_dtype_is_integer(options->dtype) &&
-        !(options->start == trunc(options->start) && options->step == trunc(options->step) &&
-          hki_dtype_store(options->dtype, &stored, options->start) &&
-          hki_dtype_store(options->dtype, &stored, last)))
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                               "%s does not have all values from %g to %g",
-                               hk_dtype_name(options->dtype), options->start, last);
-    return true;
+    if (!hki_dtype_is_integer(options->dtype))
+        return true;
+    if (whole_range_of(options, &range) && range.count < UINT64_C(1) << 62)
+        return infer_whole(call, &range);
+    return count <= 0 || hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                                         "%s does not have all values from %.17g to %.17g by %.17g",
+                                         hk_dtype_name(options->dtype), options->start,
+                                         options->stop, options->step);
 }
 
-/* Doubles have all whole numbers up to 2^53: then these are added up as integers, or as the doubles that they are. */
-static bool is_exact(const hki_arange_options *options, int64_t count, bool is_real)
+/* Doubles have all whole numbers up to 2^53: then these are added up as the doubles that they are. */
+static bool is_exact(const hki_arange_options *options, int64_t count)
 {
     const double length = (double)count * options->step, last = options->start + length;
     return options->start == trunc(options->start) && options->step == trunc(options->step) &&
            fabs(options->start) < 0x1p53 && fabs(last) < 0x1p53 && fabs(options->step) < 0x1p53 &&
-           (!is_real ||
-            (fabs(length) < 0x1p53 && !(options->start == 0 && signbit(options->start))));
+           fabs(length) < 0x1p53 && !(options->start == 0 && signbit(options->start));
 }
 
 enum { BLOCK = 1024 };
 
 /* What a kernel counts: blocks of whole numbers, each the first of its block plus what all blocks have in common. */
 typedef struct counting {
-    int64_t start, step, begin, end;
+    uint64_t start, step; /* bits of int64 or uint64 */
+    int64_t begin, end;
     char *out; /* of element 0 */
     int64_t bytes;
     hki_store_fn store; /* NULL: dense elements of the type that is counted in */
@@ -236,10 +289,10 @@ typedef struct counting {
         T offsets[BLOCK], block[BLOCK];                                                            \
         const int64_t most = hki_min(self->end - self->begin, BLOCK);                              \
         for (int64_t i = 0; i < most; i++)                                                         \
-            offsets[i] = (T)(i * self->step);                                                      \
+            offsets[i] = (T)(int64_t)((uint64_t)i * self->step);                                   \
         for (int64_t i = self->begin; i < self->end; i += BLOCK) {                                 \
             const int64_t count = hki_min(self->end - i, BLOCK);                                   \
-            const U first = (U)(self->start + i * self->step);                                     \
+            const U first = (U)(int64_t)(self->start + (uint64_t)i * self->step);                  \
             char *to = self->out + i * self->bytes;                                                \
             T *values = self->store ? block : (T *)to;                                             \
             _Pragma("GCC unroll 4") for (int64_t j = 0; j < count; j++) values[j] =                \
@@ -259,12 +312,12 @@ static void arange_kernel(const hki_kernel_call *call, int64_t piece, int64_t be
     const hki_tensor *out = &call->out[0];
     const int64_t bytes = out->strides[0] * (int64_t)hk_dtype_bytes(out->dtype);
     const bool is_real = hki_dtype_is_real(out->dtype);
-    if (is_exact(options, out->size, is_real)) {
+    if (!is_real || is_exact(options, out->size)) {
         const hk_dtype cast = hki_cast_wide_of(out->dtype);
-        const hk_dtype wide = is_real ? HK_F64 : cast == HK_I32 ? HK_I32 : HK_I64;
+        const hk_dtype wide = is_real ? HK_F64 : cast == HK_I32 || cast == HK_U64 ? cast : HK_I64;
         const bool is_direct = wide == out->dtype && out->strides[0] == 1;
-        const counting counted = {(int64_t)options->start,
-                                  (int64_t)options->step,
+        const counting counted = {bits_of(options->start),
+                                  bits_of(options->step),
                                   begin,
                                   end,
                                   out->data,
@@ -311,7 +364,7 @@ const hk_op hki_op_arange = {
     HKI_OP_SAMPLES(arange_samples),
     .signature = "",
     .doc = "start, start + step, … up to stop, which is not included; shape (ceil((stop - start) / "
-           "step),).",
+           "step),). Of integers beyond 2^53, which doubles round, hk_sequence is exact.",
     .gpu_dtypes = HKI_GPU_DTYPES | HKI_HALVES,
     .infer = arange_infer,
     .split = HKI_SPLIT_ELEMENTS,

@@ -67,7 +67,7 @@ static void normal_block(const hki_kernel_call *call, const uint32_t words[4], v
 static void int_block(const hki_kernel_call *call, const uint32_t words[4], void *out)
 {
     const hki_random_int_options *options = call->options;
-    const uint64_t low = (uint64_t)options->low, range = (uint64_t)options->high - low;
+    const uint64_t low = (uint64_t)options->low, range = (uint64_t)options->last - low + 1;
     int64_t values[2];
     hki_random_int(low, range, words, values);
     for (int i = 0; i < 2; i++) {
@@ -193,6 +193,38 @@ static bool uniform_infer(hki_call *call)
     return check_float(call);
 }
 
+static hk_number number_of_bits(int64_t bits, bool is_unsigned)
+{
+    return is_unsigned ? hk_number_of_uint((uint64_t)bits) : hk_number_of_int(bits);
+}
+
+static const char *range_of(hk_dtype dtype)
+{
+    switch (dtype) {
+    case HK_I8:
+        return "-128 … 127";
+    case HK_I16:
+        return "-32768 … 32767";
+    case HK_I32:
+        return "-2147483648 … 2147483647";
+    case HK_I64:
+        return "-9223372036854775808 … 9223372036854775807";
+    case HK_U8:
+        return "0 … 255";
+    case HK_U16:
+        return "0 … 65535";
+    case HK_U32:
+        return "0 … 4294967295";
+    default:
+        return "0 … 18446744073709551615";
+    }
+}
+
+static void describe_bits(int64_t bits, bool is_unsigned, char *text, size_t bytes)
+{
+    hki_number_describe(number_of_bits(bits, is_unsigned), text, bytes);
+}
+
 static bool normal_infer(hki_call *call)
 {
     const hki_random_normal_options *options = call->options;
@@ -203,32 +235,24 @@ static bool normal_infer(hki_call *call)
     return check_float(call);
 }
 
+/* Numbers were in order at the call. */
 static bool int_infer(hki_call *call)
 {
     const hki_random_int_options *options = call->options;
-    const int64_t low = options->low, high = options->high;
-    int64_t least = 0, most = 0;
-    switch (options->dtype) {
-#define RANGE(dtype, name, T, lowest, highest)                                                     \
-    case dtype:                                                                                    \
-        least = lowest;                                                                            \
-        most = (uint64_t)(highest) > INT64_MAX ? INT64_MAX : (int64_t)(highest);                   \
-        break;
-        HKI_EACH_INTEGER(RANGE)
-#undef RANGE
-    default:
+    const bool is_above = options->is_unsigned;
+    const int64_t low = options->low, last = options->last;
+    if (!hki_dtype_is_integer(options->dtype))
         return hki_call_refuse(call, HK_INVALID_ARGUMENT, "dtype is %s, but must be of integers",
                                hk_dtype_name(options->dtype));
+    if (!hk_number_fits(number_of_bits(low, is_above), options->dtype) ||
+        !hk_number_fits(number_of_bits(last, is_above), options->dtype)) {
+        char lowest[32], highest[32];
+        describe_bits(low, is_above, lowest, sizeof lowest);
+        describe_bits(last, is_above, highest, sizeof highest);
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                               "numbers are to be from %s to %s; %s holds %s", lowest, highest,
+                               hk_dtype_name(options->dtype), range_of(options->dtype));
     }
-    if (low >= high)
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                               "low is %lld and high is %lld; low must be less than high",
-                               (long long)low, (long long)high);
-    if (low < least || high - 1 > most)
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                               "low is %lld and high is %lld; %s holds %lld … %lld", (long long)low,
-                               (long long)high, hk_dtype_name(options->dtype), (long long)least,
-                               (long long)most);
     return infer_common(call);
 }
 
@@ -402,10 +426,10 @@ hk_array *(hk_random_normal_from)(hk_generator *generator, double mean, double s
     return call_from(&hki_op_random_normal, generator, &options, device);
 }
 
-hk_array *(hk_random_int_from)(hk_generator *generator, int64_t low, int64_t high, hk_dims shape,
-                               hk_dtype dtype, hk_device device)
+static hk_array *draw_integers(hk_generator *generator, int64_t low, int64_t last, bool is_unsigned,
+                               const hk_dims *shape, hk_dtype dtype, hk_device device)
 {
-    const hki_stream_options stream = take(generator, &shape, dtype);
+    const hki_stream_options stream = take(generator, shape, dtype);
     const hki_random_int_options options = {.shape = stream.shape,
                                             .dtype = dtype,
                                             .seed = stream.seed,
@@ -413,8 +437,50 @@ hk_array *(hk_random_int_from)(hk_generator *generator, int64_t low, int64_t hig
                                             .position = stream.position,
                                             .generator = stream.generator,
                                             .low = low,
-                                            .high = high};
+                                            .last = last,
+                                            .is_unsigned = is_unsigned};
     return call_from(&hki_op_random_int, generator, &options, device);
+}
+
+static hk_array *refuse_order(const char *first, hk_number low, const char *second, hk_number high,
+                              const char *right, hk_device device)
+{
+    char texts[2][96];
+    hki_number_describe(low, texts[0], sizeof texts[0]);
+    hki_number_describe(high, texts[1], sizeof texts[1]);
+    return hki_array_create_failed(device.handle, "random_int", NULL, 0, HK_INVALID_ARGUMENT,
+                                   "%s is %s and %s is %s; %s", first, texts[0], second, texts[1],
+                                   right);
+}
+
+hk_array *(hk_random_int_from)(hk_generator *generator, int64_t low, int64_t high, hk_dims shape,
+                               hk_dtype dtype, hk_device device)
+{
+    if (low >= high)
+        return refuse_order("low", hk_number_of_int(low), "high", hk_number_of_int(high),
+                            "low must be less than high", device);
+    return draw_integers(generator, low, high - 1, false, &shape, dtype, device);
+}
+
+static bool is_whole(hk_number number)
+{
+    return number.kind == HK_NUMBER_INT || number.kind == HK_NUMBER_UINT;
+}
+
+hk_array *(hk_random_between_from)(hk_generator *generator, hk_number least, hk_number most,
+                                   hk_dims shape, hk_dtype dtype, hk_device device)
+{
+    const bool is_unsigned = most.kind == HK_NUMBER_UINT; /* above INT64_MAX */
+    const bool is_ordered = least.kind == HK_NUMBER_UINT
+                                ? is_unsigned && least.value.u <= most.value.u
+                                : is_unsigned || least.value.i <= most.value.i;
+    if (!is_whole(least) || !is_whole(most) || !is_ordered)
+        return refuse_order("least", least, "most", most,
+                            "both must be whole, and least not more than most", device);
+    if (is_unsigned && least.kind == HK_NUMBER_INT && least.value.i < 0)
+        return refuse_order("least", least, "most", most, "no dtype holds both", device);
+    return draw_integers(generator, least.value.i, most.value.i, is_unsigned, &shape, dtype,
+                         device);
 }
 
 hk_array *(hk_random_uniform)(hk_dims shape, hk_dtype dtype, hk_device device)
@@ -445,6 +511,10 @@ HKI_AT(hk_array *, hk_random_int_from,
        (hk_source at, hk_generator *generator, int64_t low, int64_t high, hk_dims shape,
         hk_dtype dtype, hk_device device),
        (generator, low, high, shape, dtype, device))
+HKI_AT(hk_array *, hk_random_between_from,
+       (hk_source at, hk_generator *generator, hk_number least, hk_number most, hk_dims shape,
+        hk_dtype dtype, hk_device device),
+       (generator, least, most, shape, dtype, device))
 HKI_AT(hk_array *, hk_random_uniform,
        (hk_source at, hk_dims shape, hk_dtype dtype, hk_device device), (shape, dtype, device))
 HKI_AT(hk_array *, hk_random_normal,

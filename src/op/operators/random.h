@@ -22,7 +22,9 @@
     STREAM_ARGUMENTS(F, op) F(op, F64, mean, "", "mean") F(op, F64, std, "", "standard deviation")
 #define INT_ARGUMENTS(F, op)                                                                       \
     STREAM_ARGUMENTS(F, op)                                                                        \
-    F(op, INT, low, "", "the lowest value") F(op, INT, high, "", "the end of values, not included")
+    F(op, INT, low, "", "the lowest value")                                                        \
+    F(op, INT, last, "", "the highest value")                                                      \
+    F(op, BOOL, is_unsigned, "", "these are the bits of uint64")
 #define GAMMA_ARGUMENTS(F, op)                                                                     \
     STREAM_ARGUMENTS(F, op)                                                                        \
     F(op, F64, concentration, "", "of the distribution") F(op, F64, scale, "", "factor")

@@ -241,6 +241,51 @@ static void test_edges(void)
     CHECK_EQ_I64(get(hk_random_normal(hk_shape(), HK_F32, device), values), 1);
 }
 
+/* The whole range of a dtype, and what is beyond int64. */
+static void test_whole_ranges(void)
+{
+    HK_SCOPE;
+    enum { COUNT = 4096 };
+    static uint64_t drawn[COUNT];
+    const hk_dims shape = hk_shape(COUNT);
+    hk_array *all = hk_random_between_from(NULL, HK_NUMBER(INT64_MIN), HK_NUMBER(INT64_MAX), shape,
+                                           HK_I64, device);
+    CHECK(hk_ok(hk_to_host(all, drawn, sizeof drawn)));
+    int negative = 0, large = 0;
+    for (int i = 0; i < COUNT; i++) {
+        negative += (int64_t)drawn[i] < 0;
+        large += (drawn[i] << 1 >> 63) != 0;
+    }
+    CHECK(negative > COUNT * 2 / 5 && negative < COUNT * 3 / 5);
+    CHECK(large > COUNT * 2 / 5 && large < COUNT * 3 / 5);
+    all = hk_random_between_from(NULL, HK_NUMBER(UINT64_MAX - 2), HK_NUMBER(UINT64_MAX), shape,
+                                 HK_U64, device);
+    CHECK(hk_ok(hk_to_host(all, drawn, sizeof drawn)));
+    unsigned seen = 0;
+    for (int i = 0; i < COUNT; i++)
+        seen |= UINT64_MAX - drawn[i] < 3 ? 1u << (unsigned)(UINT64_MAX - drawn[i]) : 8u;
+    CHECK_EQ_I64(seen, 7);
+    /* The same numbers by both ways in. */
+    hk_seed(5);
+    hk_array *one = hk_random_int(-3, 4, shape, HK_I16, device);
+    hk_seed(5);
+    CHECK(hk_item(hk_all(hk_equal(one, hk_random_between_from(NULL, HK_NUMBER(-3), HK_NUMBER(3),
+                                                              shape, HK_I16, device)),
+                         NULL),
+                  NULL) == 1);
+    CHECK(fails(
+        hk_random_between_from(NULL, HK_NUMBER(-1), HK_NUMBER(UINT64_MAX), shape, HK_U64, device),
+        "no dtype holds both"));
+    CHECK(fails(hk_random_between_from(NULL, HK_NUMBER(2), HK_NUMBER(1), shape, HK_U64, device),
+                "least not more than most"));
+    CHECK(fails(hk_random_between_from(NULL, HK_NUMBER(0.5), HK_NUMBER(1), shape, HK_U64, device),
+                "must be whole"));
+    CHECK(fails(
+        hk_random_between_from(NULL, HK_NUMBER(0), HK_NUMBER(UINT64_MAX), shape, HK_I64, device),
+        "int64 holds"));
+    hk_failures_clear();
+}
+
 static void test_refusals(void)
 {
     HK_SCOPE;
@@ -270,6 +315,7 @@ int main(void)
     test_threads();
     test_spread();
     test_edges();
+    test_whole_ranges();
     test_refusals();
     return check_result();
 }

@@ -112,12 +112,13 @@ HKI_EVERYWHERE void hki_random_normal_f64(double mean, double std, const uint32_
         out[i] = mean + std * out[i];
 }
 
-/* range: high - low, as of unsigned numbers. */
+/* range: how many numbers there are from low on; 0: all 2^64. */
 HKI_EVERYWHERE void hki_random_int(uint64_t low, uint64_t range, const uint32_t words[4],
                                    int64_t out[2])
 {
     for (int i = 0; i < 2; i++)
-        out[i] = (int64_t)(low + hki_multiply_high(hki_random_join(words + 2 * i), range));
+        out[i] = (int64_t)(low + (range ? hki_multiply_high(hki_random_join(words + 2 * i), range)
+                                        : hki_random_join(words + 2 * i)));
 }
 
 #endif
