@@ -15,8 +15,8 @@ static hk_metadata_entry *metadata_of(PyObject *dict, size_t *count)
     if (!entries)
         return PyErr_NoMemory(), NULL;
     for (size_t i = 0; PyDict_Next(dict, &at, &key, &value) && i < *count; i++) {
-        entries[i].key = PyUnicode_AsUTF8AndSize(key, NULL);
-        entries[i].value = entries[i].key ? PyUnicode_AsUTF8AndSize(value, NULL) : NULL;
+        entries[i].key = py_chars(key, "a key of metadata");
+        entries[i].value = entries[i].key ? py_chars(value, "a text of metadata") : NULL;
         if (!entries[i].value) {
             free(entries);
             return NULL;
@@ -35,7 +35,7 @@ static hk_save_entry *arrays_of(PyObject *dict, size_t *count)
     if (!entries)
         return PyErr_NoMemory(), NULL;
     for (size_t i = 0; PyDict_Next(dict, &at, &key, &value) && i < *count; i++) {
-        entries[i].name = PyUnicode_AsUTF8AndSize(key, NULL);
+        entries[i].name = py_chars(key, "the name of an array");
         entries[i].array = entries[i].name ? py_array_get(value, "what is saved") : NULL;
         if (!entries[i].array) {
             free(entries);
@@ -115,7 +115,7 @@ static PyObject *all_metadata(const hk_archive *archive)
     size_t count = hk_archive_metadata_count(archive);
     for (size_t i = 0; metadata && i < count; i++) {
         const char *key = hk_archive_metadata_key(archive, i);
-        PyObject *text = PyUnicode_FromString(hk_archive_metadata(archive, key));
+        PyObject *text = py_text(hk_archive_metadata(archive, key));
         if (!text || PyDict_SetItemString(metadata, key, text) < 0)
             Py_CLEAR(metadata);
         Py_XDECREF(text);

@@ -147,3 +147,16 @@ def test_what_others_hold_is_saved_too(tmp_path):
         hk.save(tmp_path / "b.npz", {1: hk.ones(1)})
     with pytest.raises(TypeError, match="a is a dict; names such as 'a.x'"):
         hk.save(tmp_path / "b.npz", {"a": {"x": hk.ones(1)}})
+
+
+def test_names_that_c_would_cut_are_refused(tmp_path):
+    x = hk.ones(1)
+    for path in (tmp_path / "a.npz", tmp_path / "a.safetensors"):
+        with pytest.raises(ValueError, match=r"the name of an array is 'a\\x00b', which has the character 0"):
+            hk.save(path, {"a\0b": x})
+        with pytest.raises(ValueError, match="half of a letter"):
+            hk.save(path, {"a\ud800": x})
+        assert not path.exists()
+    for metadata in ({"a\0b": "c"}, {"a": "b\0c"}):
+        with pytest.raises(ValueError, match="metadata is .* which has the character 0"):
+            hk.save(tmp_path / "a.safetensors", {"x": x}, metadata=metadata)

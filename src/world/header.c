@@ -28,7 +28,10 @@ void hki_header_set_source(hki_header *self, hk_source source)
     const size_t room = sizeof self->file - 1;
     file = slash ? slash + 1 : file;
     const size_t length = strlen(file);
-    snprintf(self->file, sizeof self->file, "%s", file + (length > room ? length - room : 0));
+    file += length > room ? length - room : 0;
+    while (((unsigned char)*file & 0xC0) == 0x80) /* not from the middle of a letter */
+        file++;
+    snprintf(self->file, sizeof self->file, "%s", file);
     self->line = source.line;
 }
 
@@ -106,7 +109,7 @@ bool hki_headers_pair(const hki_header *sender, int sender_rank, const hki_heade
 
 /* ---- records --------------------------------------------------------------------------------------------- */
 
-#define COPY(field, text) snprintf(self->field, sizeof self->field, "%s", text)
+#define COPY(field, text) hki_format(self->field, sizeof self->field, "%s", text)
 
 void hki_wire_record_set(hki_wire_record *self, const hk_status *status, int rank)
 {
