@@ -48,7 +48,7 @@ static void test_arguments(void)
     refused(path, &good, 1, &(hk_save_options){.metadata = none, .metadata_count = 1},
             "metadata[0].value is NULL");
     fixture_refused("", HK_INVALID_ARGUMENT, "argument path is empty");
-    fixture_refused(fixture_path("none.safetensors"), HK_NOT_FOUND, "not found");
+    fixture_refused(fixture_path("none.safetensors"), HK_NOT_FOUND, "there is no such file");
     mkdir(fixture_path("d.safetensors"), 0700);
     fixture_refused(fixture_path("d.safetensors"), HK_IO, "is a directory; pass a file of arrays");
     rmdir(fixture_path("d.safetensors"));

@@ -445,7 +445,7 @@ const hk_status *(hk_checkpoint_load)(const char *path, hk_checkpoint *checkpoin
     HK_SCOPE;
     HK_PAUSE;
     self.archive = (hk_load)(path, (hk_device){NULL},
-                             &(hk_load_options){.format = HK_FORMAT_SAFETENSORS, .copy = true});
+                             &(hk_load_options){.format = HK_FORMAT_SAFETENSORS});
     if (!checkpoint)
         hki_parts_refuse(&self.parts, HK_INVALID_ARGUMENT, "argument checkpoint is NULL");
     else if (read_all(&self))
