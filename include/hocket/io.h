@@ -58,7 +58,8 @@ typedef struct hk_save_options {
  *
  * Atomic: a new file is written beside the old one, synchronised, and renamed over it. Where saving fails, or the process is
  * killed, or power goes, the path holds what it held before. What a killed process leaves, `path`.….part, is removed by the
- * next save to that path. A path that is no regular file, such as /dev/null, is written to as it is.
+ * next save to that path. A path that is no regular file, such as /dev/null, is written to as it is. A file that is replaced
+ * leaves its owner, group and mode, as far as the process may give them; a link stays one, to the new file.
  *
  * A failed array fails the call with its own record. Other failures: HK_INVALID_ARGUMENT, HK_UNSUPPORTED (a dtype that the
  * format lacks), HK_IO, HK_OUT_OF_MEMORY. Takes host memory for one copy of the largest array. options may be NULL. */
@@ -73,7 +74,8 @@ typedef struct hk_archive hk_archive;
 /* Zero means the default. */
 typedef struct hk_load_options {
     hk_file_format format;
-    bool map; /* large arrays are the file's pages, and nothing is read before it is used: hk_archive_get says at what price */
+    bool
+        map; /* large arrays are the file's pages, and nothing is read before it is used: hk_archive_get says at what price */
 } hk_load_options;
 
 /* Opens a file: reads which arrays it has, and checks all that can be told without their values. Never NULL: what cannot be read

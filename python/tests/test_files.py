@@ -212,3 +212,31 @@ def test_a_mapped_file_takes_no_memory(tmp_path):
     before = hk.stats()["devices"]["cpu:0"]["used_bytes"]
     x = hk.load(path, map=True)
     assert hk.stats()["devices"]["cpu:0"]["used_bytes"] == before and float(hk.sum(x)) == 100000
+
+
+def test_an_interrupt_leaves_a_whole_file(tmp_path):
+    import signal
+    path = tmp_path / "a.safetensors"
+    x, generation, interrupted = hk.ones((300, 1000)), 0, 0
+    hk.save(path, {"x": x}, metadata={"generation": "0"})
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for i in range(100):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, .0002 * (i % 25 + 1))
+                while True:
+                    hk.save(path, {"x": x * 1}, metadata={"generation": str(generation + 1)})
+                    generation += 1
+            except KeyboardInterrupt:
+                interrupted += 1
+            found = hk.load(path)
+            assert int(found.metadata["generation"]) in (generation, generation + 1) and float(hk.sum(found["x"])) == 300000
+            generation = int(found.metadata["generation"])
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert interrupted == 100 and [*tmp_path.iterdir()] == [path]

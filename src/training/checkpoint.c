@@ -444,8 +444,8 @@ const hk_status *(hk_checkpoint_load)(const char *path, hk_checkpoint *checkpoin
     hki_array_uncapturable("checkpoint_load", "a file is read once; load before the capture");
     HK_SCOPE;
     HK_PAUSE;
-    self.archive = (hk_load)(path, (hk_device){NULL},
-                             &(hk_load_options){.format = HK_FORMAT_SAFETENSORS});
+    self.archive =
+        (hk_load)(path, (hk_device){NULL}, &(hk_load_options){.format = HK_FORMAT_SAFETENSORS});
     if (!checkpoint)
         hki_parts_refuse(&self.parts, HK_INVALID_ARGUMENT, "argument checkpoint is NULL");
     else if (read_all(&self))
