@@ -21,13 +21,14 @@ static bool is_control(const char *text, size_t length)
            (length == 2 && first == 0xC2 && (unsigned char)text[1] < 0xA0);
 }
 
-/* bytes > 0 */
-static shown_letter show_letter(const char *text, size_t bytes, bool escapes_controls)
+/* bytes > 0. has_lines: ends of lines, and tabs, are meant. */
+static shown_letter show_letter(const char *text, size_t bytes, bool has_lines)
 {
     static const char digits[] = "0123456789abcdef";
     const size_t length = hki_utf8_letter(text, bytes);
     shown_letter shown = {.length = length, .taken = length};
-    if (length && !(escapes_controls && is_control(text, length))) {
+    const bool is_meant = has_lines && (*text == '\n' || *text == '\t');
+    if (length && (is_meant || !is_control(text, length))) {
         memcpy(shown.text, text, length);
         return shown;
     }
@@ -43,7 +44,7 @@ static size_t shown_length(const char *text, size_t bytes)
 {
     size_t length = 0;
     for (size_t at = 0; at < bytes;) {
-        const shown_letter letter = show_letter(text + at, bytes - at, true);
+        const shown_letter letter = show_letter(text + at, bytes - at, false);
         length += letter.length;
         at += letter.taken;
     }
@@ -59,12 +60,12 @@ void hki_show_name(char *shown, size_t bytes, const char *name)
         used = 3;
     }
     while (used + left >= bytes) {
-        const shown_letter letter = show_letter(name + at, length - at, true);
+        const shown_letter letter = show_letter(name + at, length - at, false);
         at += letter.taken;
         left -= letter.length;
     }
     while (at < length) {
-        const shown_letter letter = show_letter(name + at, length - at, true);
+        const shown_letter letter = show_letter(name + at, length - at, false);
         memcpy(shown + used, letter.text, letter.length);
         at += letter.taken;
         used += letter.length;
@@ -77,7 +78,7 @@ hki_quoted hki_quote_bytes(const char *text, size_t length, size_t most)
     hki_quoted quoted;
     size_t used = 0, fitting = 0, at = 0;
     while (at < length) {
-        const shown_letter letter = show_letter(text + at, length - at, true);
+        const shown_letter letter = show_letter(text + at, length - at, false);
         if (used + letter.length > most) {
             memcpy(quoted.text + fitting, "...", 3);
             used = fitting + 3;
@@ -103,7 +104,7 @@ size_t hki_mend_text(char *to, size_t bytes, const char *text)
     const size_t length = strlen(text);
     size_t needed = 0, used = 0;
     for (size_t at = 0; at < length;) {
-        const shown_letter letter = show_letter(text + at, length - at, false);
+        const shown_letter letter = show_letter(text + at, length - at, true);
         if (needed == used && used + letter.length < bytes) {
             memcpy(to + used, letter.text, letter.length);
             used += letter.length;

@@ -21,7 +21,7 @@ hki_quoted hki_quote(const char *text, size_t most);
 /* The same of `length` bytes. */
 hki_quoted hki_quote_bytes(const char *text, size_t length, size_t most);
 
-/* The text with escapes for what is no letter alone: bytes that this takes with the 0 behind them, as many as fit in `to`. */
+/* All of a text of several lines, whose ends stay: bytes that this takes with the 0 behind them, of which `to` gets what fits. */
 size_t hki_mend_text(char *to, size_t bytes, const char *text);
 
 #endif

@@ -79,8 +79,9 @@ static void test_records(void)
     CHECK_STR(cut, "abcdefg");
     const hki_status_facts facts = {
         .operation = "\xE9", .device = "\xE9", .inputs = "\xE9", .file = "\xE9.c"};
-    const hk_status *status = hki_status_create(HK_BAD_DATA, &facts, "caf\xE9 and caf\xC3\xA9\n");
-    CHECK_STR(hk_status_message(status), "caf\\xe9 and caf\xC3\xA9\n");
+    const hk_status *status =
+        hki_status_create(HK_BAD_DATA, &facts, "caf\xE9 and\tcaf\xC3\xA9\x1B\n");
+    CHECK_STR(hk_status_message(status), "caf\\xe9 and\tcaf\xC3\xA9\\x1b\n");
     CHECK_STR(hk_status_operation(status), "\\xe9");
     CHECK_STR(hk_status_file(status), "\xE9.c");
     hk_status_release(status);
