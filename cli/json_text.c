@@ -38,6 +38,24 @@ void json_print_string(const char *text, FILE *stream)
     fputc('"', stream);
 }
 
+void text_print(const char *text, size_t most, FILE *stream)
+{
+    for (const unsigned char *c = (const unsigned char *)text; *c;) {
+        const int length = sequence_length(c);
+        const bool is_control = *c < 0x20 || *c == 0x7F || (*c == 0xC2 && c[1] < 0xA0);
+        const bool is_shown = length && !is_control;
+        const size_t taken = is_shown ? (size_t)length : 4;
+        if (taken > most)
+            break;
+        if (is_shown)
+            fwrite(c, 1, taken, stream);
+        else
+            fprintf(stream, "\\x%02x", *c);
+        most -= taken;
+        c += is_shown ? length : 1;
+    }
+}
+
 void json_print_number(double value, int digits, FILE *stream)
 {
     if (isfinite(value))

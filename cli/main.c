@@ -19,7 +19,8 @@ static void print_usage(FILE *stream)
         fprintf(stream, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     fprintf(stream,
             "\nhocket COMMAND --help says more of one; hocket --version prints the version.\n"
-            "\nExit status: 0 it worked, 1 it failed, 2 wrong usage, 130 interrupted.\n");
+            "\nExit status: 0 it worked, 1 it failed, 2 wrong usage, 130 or 143\n"
+            "interrupted by Ctrl-C or SIGTERM.\n");
 }
 
 static int run_command(int count, char **arguments)

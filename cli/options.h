@@ -59,7 +59,7 @@ typedef struct command {
                char **arguments); /* those after the command's name; returns exit status */
 } command;
 
-enum { EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
+enum { EXIT_USAGE = 2, EXIT_SIGNAL = 128 /* and the number of the one that ended it */ };
 
 /* Sets fields of `options` from the arguments. Operands (what is no option) go to operands[0 …], at most
  * operand_limit of them; *operand_count (may be NULL where that is 0) says how many. False: the command is done, for

@@ -34,9 +34,10 @@ bool may_replace(const char *option, const char *path)
     const char *end = strrchr(path, '/');
     if (end)
         snprintf(folder, sizeof folder, "%.*s", end == path ? 1 : (int)(end - path), path);
-    if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode))
+    const bool exists = stat(path, &facts) == 0;
+    if (exists && S_ISDIR(facts.st_mode))
         errno = EISDIR;
-    else if (access(folder, W_OK | X_OK) == 0)
+    else if ((!exists || access(path, W_OK) == 0) && access(folder, W_OK | X_OK) == 0)
         return true;
     fprintf(stderr, "hocket: --%s: cannot write %s: %s\n", option, path, strerror(errno));
     return false;

@@ -1,5 +1,6 @@
 /* hocket predict: what a trained network sees in images. */
 #include "commands.h"
+#include "json_text.h"
 #include "saved_training.h"
 
 #include <inttypes.h>
@@ -76,13 +77,13 @@ static void print_classes(const predictor *self, const char *path, float *chance
 {
     printf("%s:", path);
     for (int i = 0; i < SHOWN && i < classes; i++) {
-        char room[64];
+        char room[256];
         int64_t best = 0;
         for (int64_t c = 1; c < classes; c++)
             best = chances[c] > chances[best] ? c : best;
-        printf("%s %s %.1f%%", i ? "," : "",
-               saved_class_name(self->archive, best, room, sizeof room),
-               100 * (double)chances[best]);
+        printf("%s ", i ? "," : "");
+        text_print(saved_class_name(self->archive, best, room, sizeof room), 60, stdout);
+        printf(" %.1f%%", 100 * (double)chances[best]);
         chances[best] = -1;
     }
     printf("\n");

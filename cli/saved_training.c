@@ -1,5 +1,7 @@
 #include "saved_training.h"
 
+#include "json_text.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -52,8 +54,10 @@ static bool is_of(const hk_archive *archive, const char *path, const char *name)
         return false;
     if (own && !strcmp(own, name))
         return true;
-    fprintf(stderr, "hocket: %s is no file of %s: it is %s%.40s\n", path, name,
-            own ? "of " : "no file of hocket train --save", own ? own : "");
+    fprintf(stderr, "hocket: %s is no file of %s: it is %s", path, name,
+            own ? "of " : "no file of hocket train --save");
+    text_print(own ? own : "", 40, stderr);
+    fprintf(stderr, "\n");
     return false;
 }
 
@@ -77,7 +81,9 @@ static bool has_optimizer(const hk_archive *archive, const char *path, const tra
     const char *own = hk_archive_metadata(archive, "hocket.optimizer");
     if (!own || to->optimizer || is_plain(own))
         return true;
-    fprintf(stderr, "hocket: %s was trained with --optimizer %.40s; go on with that\n", path, own);
+    fprintf(stderr, "hocket: %s was trained with --optimizer ", path);
+    text_print(own, 40, stderr);
+    fprintf(stderr, "; go on with that\n");
     return false;
 }
 

@@ -79,7 +79,8 @@ static const option_row rows[] = {
          "record what ran where and when, and write it there, for hocket\n"
          "trace FILE, Perfetto or chrome://tracing"),
     OPTION_HEADING("to compare runs"),
-    INT("steps", steps, 1, 1e9, "stop after N steps in all"),
+    INT("steps", steps, 1, 1e9,
+        "stop after N steps in all; with --resume those that FILE has done count"),
     FLAG("no-shuffle", no_shuffle, "take the samples in the order of the files"),
     FLAG("no-capture", no_capture, "issue the calls of every step, instead of replaying the first one's"),
     TEXT("loss-log", loss_log, "FILE", "write the mean loss of each step there, one a line"),
@@ -114,7 +115,8 @@ typedef struct training {
     epoch_row *epochs;    /* epoch_count of them are done */
     int64_t sample_count; /* of the training part */
     int64_t first_epoch;  /* that this run does, from 0 */
-    int64_t epoch_count, whole_epochs, step_count;
+    int64_t epoch_count, whole_epochs;
+    int64_t step_count; /* of this run and those that it goes on from */
     double whole_seconds;
 } training;
 
@@ -149,7 +151,7 @@ static bool read_step(training *self)
 
 static bool may_step(const training *self)
 {
-    return !trainer_is_interrupted(&self->trainer) &&
+    return !trainer_signal(&self->trainer) &&
            (!self->options.steps || self->step_count < self->options.steps);
 }
 
@@ -210,6 +212,17 @@ static void say_interrupted(training *self, const epoch_row *row)
                 row->epoch, row->steps, self->report.steps);
 }
 
+/* What was trained is saved already. */
+static void say_interrupted_between(const training *self)
+{
+    if (self->is_silent)
+        return;
+    if (self->epoch_count > self->first_epoch)
+        fprintf(stderr, "hocket: interrupted after epoch %" PRId64 "\n", self->epoch_count);
+    else
+        fprintf(stderr, "hocket: interrupted before the first step\n");
+}
+
 static bool save(const training *self)
 {
     return !self->options.save || saved_training_write(self->options.save, self->name,
@@ -225,14 +238,14 @@ static int train_epochs(training *self)
         *row = (epoch_row){.epoch = self->epoch_count + 1};
         if (!train_epoch(self, row))
             return 1;
-        if (!trainer_is_interrupted(&self->trainer)) {
+        if (!trainer_signal(&self->trainer)) {
             train_report_testing(&self->report, row->epoch);
             if (!good(self, trainer_test(&self->trainer, &row->test_accuracy)))
                 return 1;
         }
-        if (trainer_is_interrupted(&self->trainer)) {
+        if (trainer_signal(&self->trainer)) {
             say_interrupted(self, row);
-            return save(self) ? EXIT_INTERRUPTED : 1;
+            return save(self) ? EXIT_SIGNAL + trainer_signal(&self->trainer) : 1;
         }
         if (row->steps == self->report.steps) {
             self->whole_epochs++;
@@ -245,9 +258,9 @@ static int train_epochs(training *self)
         if (!isfinite(row->loss))
             fprintf(stderr, "hocket: the loss is no number any more; make --lr smaller\n");
     }
-    if (trainer_is_interrupted(&self->trainer)) {
-        fprintf(stderr, "hocket: interrupted before the first step\n");
-        return EXIT_INTERRUPTED;
+    if (trainer_signal(&self->trainer)) {
+        say_interrupted_between(self);
+        return EXIT_SIGNAL + trainer_signal(&self->trainer);
     }
     train_report_end(&self->report, &self->epochs[self->epoch_count - 1], self->whole_epochs,
                      self->whole_seconds);
@@ -350,6 +363,19 @@ static bool take_seed(training *self)
     return true;
 }
 
+/* False, and said, where the file of --resume has done all that is asked for. */
+static bool has_work_left(const training *self)
+{
+    const train_options *options = &self->options;
+    const bool has_epochs = self->first_epoch < options->epochs;
+    if (has_epochs && (!options->steps || self->step_count < options->steps))
+        return true;
+    fprintf(stderr, "hocket: %s has done %" PRId64 " %s; --%s must be more\n", options->resume,
+            has_epochs ? self->step_count : self->first_epoch, has_epochs ? "steps" : "epochs",
+            has_epochs ? "steps" : "epochs");
+    return false;
+}
+
 static bool set_up_trainer(training *self)
 {
     const train_options *options = &self->options;
@@ -374,11 +400,8 @@ static bool set_up_trainer(training *self)
                                                  &self->data, self->has_lr, &self->first_epoch) &&
                              take_seed(self)))
         return false;
-    if (self->first_epoch < options->epochs)
-        return true;
-    fprintf(stderr, "hocket: %s has done %" PRId64 " epochs; --epochs must be more\n",
-            options->resume, self->first_epoch);
-    return false;
+    self->step_count = self->trainer.steps_done;
+    return has_work_left(self);
 }
 
 /* All ranks compute; the first one prints and writes. */
@@ -603,7 +626,8 @@ const command train_command = {
         "Under mpirun or srun each process trains on its share: the losses are those of one\n"
         "process with all devices, the first one prints and saves. See docs/MACHINES.md.\n"
         "\n"
-        "Ctrl-C ends the run after the steps under way; a second one kills it.",
+        "Ctrl-C and SIGTERM end the run after the steps under way, and save it where --save is\n"
+        "given; a second Ctrl-C kills it.",
     .rows = rows,
     .row_count = sizeof rows / sizeof *rows,
     .run = run,

@@ -37,9 +37,9 @@ static const hk_status *gather(const trainer *self, const double *values, int co
                       (size_t)(count * rank_count(self)) * sizeof *all);
 }
 
-bool trainer_is_interrupted(const trainer *self)
+int trainer_signal(const trainer *self)
 {
-    return rank_count(self) > 1 ? self->is_interrupted : interrupt_came();
+    return rank_count(self) > 1 ? self->signal : interrupt_signal();
 }
 
 static hk_loader *create_loader(const trainer *self, hk_data_set *set,
@@ -461,10 +461,10 @@ static const hk_status *sum_of_ranks(trainer *self, const double *own, double *s
     const int ranks = rank_count(self), n = self->model.device_count;
     double said[MAX_DEVICES + 1], *all = malloc((size_t)(ranks * (n + 1)) * sizeof *all);
     memcpy(said, own, (size_t)n * sizeof *own);
-    said[n] = interrupt_came();
+    said[n] = interrupt_signal();
     const hk_status *status = all ? gather(self, said, n + 1, all) : hk_world_status();
     for (int r = 0; all && r < ranks; r++) {
-        self->is_interrupted = self->is_interrupted || all[r * (n + 1) + n] != 0;
+        self->signal = self->signal ? self->signal : (int)all[r * (n + 1) + n];
         memmove(all + r * n, all + r * (n + 1), (size_t)n * sizeof *all);
     }
     *sum = all ? sum_in_pairs(all, ranks * n) : NAN;
@@ -553,7 +553,7 @@ const hk_status *trainer_test(trainer *self, double *accuracy)
     double samples = 0, hits = 0;
     hk_loader_start_epoch(self->test, 0);
     set_training(self, false);
-    for (; rank_count(self) > 1 || !interrupt_came(); step++) {
+    for (; rank_count(self) > 1 || !interrupt_signal(); step++) {
         HK_SCOPE;
         if (!hk_loader_next(self->test, images, labels))
             break;

@@ -24,7 +24,7 @@ typedef struct trainer {
     hk_array **grads;                /* of each parameter, on each device */
     int param_count;                 /* on each device */
     hk_group *group;                 /* all ranks that train together; NULL: this process alone */
-    bool is_interrupted;             /* a rank has been, as all know */
+    int signal;                      /* that a rank has been interrupted by, as all know; 0: none */
     hk_optimizer *optimizer;         /* counted, of all of them; NULL: hk_sgd */
     hk_loader *train, *test;         /* counted */
     double lr;
@@ -88,7 +88,7 @@ bool trainer_step(trainer *self);
 /* Blocks until the oldest `count` steps not yet read are finished; so many were issued. */
 void trainer_wait(const trainer *self, int64_t count);
 /* It is to end: Ctrl-C, in a group as soon as all ranks know of it. */
-bool trainer_is_interrupted(const trainer *self);
+int trainer_signal(const trainer *self);
 /* Blocks until the oldest step not yet read is finished; its mean loss goes to *loss. */
 const hk_status *trainer_read_step(trainer *self, double *loss);
 /* Blocks; the accuracy over the steps of this epoch, all of them read. */

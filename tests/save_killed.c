@@ -1,4 +1,4 @@
-/* A process that saves again and again is killed at random moments: the path always holds a whole file, the last one
+/* A process that saves again and again is killed at random moments, by SIGKILL, SIGTERM or SIGINT: the path always holds a whole file, the last one
  * that hk_save, or hk_checkpoint_save, said was saved or the one after it. */
 #include "base/sanitizer.h"
 #include "tests/io_fixture.h"
@@ -87,6 +87,7 @@ static uint32_t random_below(uint32_t limit)
  * Returns the last generation that it said was saved. */
 static int64_t kill_one(const char *path, int64_t first, bool is_checkpoint)
 {
+    static const int signals[] = {SIGKILL, SIGTERM, SIGINT};
     char text[24];
     int pipes[2];
     int64_t last = first - 1, told;
@@ -107,7 +108,7 @@ static int64_t kill_one(const char *path, int64_t first, bool is_checkpoint)
     for (int i = 0; i < before && read(pipes[0], &told, sizeof told) == sizeof told; i++)
         last = told;
     nanosleep(&(struct timespec){.tv_nsec = 1000 * (long)random_below(8000)}, NULL);
-    kill(child, SIGKILL);
+    kill(child, signals[random_below(3)]);
     while (read(pipes[0], &told, sizeof told) == sizeof told)
         last = told;
     int outcome = 0;

@@ -1,6 +1,7 @@
 """Files of named arrays."""
 
 import json as _json
+import os as _os
 
 from . import _core
 from . import errors as _errors
@@ -40,17 +41,49 @@ def save(path, arrays, *, metadata=None, compress=False, format=None):
     _core._save(path, arrays, dict(metadata or {}), compress, _format(format))
 
 
-def load(path, *, device=None, copy=False, format=None):
+def load(path, *, names=None, device=None, map=False, format=None):
     """Loads a file of save, or NumPy's: a dict of Arrays with .metadata; of an npy file the Array. format: see save.
 
-    Large arrays of CPU devices are mapped, so the file must not be changed in place while they live; copy: nothing is mapped.
+    names: of the arrays to load; None: all, which raises what keeps one of them from being loaded, and says which others there are.
+    map: large arrays of CPU devices are the file's pages, so that loading takes no time. The file must not be changed in place or cut short
+    while they live, which changes values or kills the process; without map it is read.
     """
-    arrays, metadata = _core._load(path, device, copy, _format(format))
-    if list(arrays) == [""]:
-        return arrays[""]
-    loaded = Loaded(arrays)
+    archive = _core._open_archive(path, device, map, _format(format))
+    known, metadata = archive.facts()
+    if names is None and known == [""]:
+        return archive.get("")
+    loaded = Loaded(_some(archive, path, known, names) if names is not None else _all(archive, known))
     loaded.metadata = metadata
     return loaded
+
+
+def _some(archive, path, known, names):
+    names = [names] if isinstance(names, str) else list(names)
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise KeyError(f"{_os.fsdecode(path)!r} has no array {missing[0]!r}; there {_listed(known)}")
+    return {name: archive.get(name) for name in names}
+
+
+def _all(archive, known):
+    arrays, failures = {}, []
+    for name in known:
+        try:
+            arrays[name] = archive.get(name)
+        except _errors.Error as error:
+            failures.append(error)
+    if not failures:
+        return arrays
+    error, *more = failures
+    error.args = "; ".join([str(error)] + [f"nor can this be had: {other}" for other in more[:3]] + ["and others"] * (len(more) > 3)
+                           + ([f"names=[…] loads others: there {_listed(arrays)}"] if arrays else [])),
+    raise error
+
+
+def _listed(names, most=20):
+    names = list(names)
+    told = ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+    return ("is " if len(names) == 1 else "are ") + (told or "none")
 
 
 # ---- checkpoints ----------------------------------------------------------------------------------------------------
@@ -88,10 +121,10 @@ def _save_by_first(group, path, arrays, texts):
         try:
             save(path, arrays, metadata=texts)
         except Exception as error:
-            failure, said = error, f"{getattr(error, 'code', '')}\n{error}".encode()
+            failure, said = error, f"{getattr(error, 'code', '')}\n{error}".encode(errors="backslashreplace")
     box = _asarray(bytearray(said[:1000].ljust(1000, b"\0")))
     group.broadcast([box])
-    said = bytes(box.tolist()).rstrip(b"\0").decode(errors="replace")
+    said = bytes(box.tolist()).rstrip(b"\0").decode(errors="ignore")  # the last letter may be cut
     if failure:
         raise failure
     if said:

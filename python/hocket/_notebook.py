@@ -35,7 +35,7 @@ def module(self):
 
 def picture(svg):
     """An SVG as an image of its own, whose styles stay in it."""
-    return f"<img alt='' src='data:image/svg+xml;base64,{_base64.b64encode(svg.encode()).decode()}'/>"
+    return f"<img alt='' src='data:image/svg+xml;base64,{_base64.b64encode(svg.encode(errors="replace")).decode()}'/>"
 
 
 class CallGraph:
@@ -46,7 +46,7 @@ class CallGraph:
 
     def svg(self):
         """The picture, by graphviz's program dot."""
-        done = _subprocess.run(["dot", "-Tsvg"], input=self.dot, capture_output=True, text=True, check=True)
+        done = _subprocess.run(["dot", "-Tsvg"], input=self.dot, capture_output=True, encoding="utf-8", errors="replace", check=True)
         return done.stdout
 
     def __str__(self):

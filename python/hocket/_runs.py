@@ -77,13 +77,13 @@ class trace:
         return trace, (self._path, self._memory)
 
     def _format_of(self, path):
-        ending = _os.path.splitext(_os.fspath(path))[1]
+        ending = _os.path.splitext(_os.fsdecode(path))[1]
         if ending not in self._FORMATS:
-            raise ValueError(f"{path} ends in {ending!r}; there are {', '.join(self._FORMATS)}")
+            raise ValueError(f"{_os.fsdecode(path)!r} ends in {ending!r}; there are {', '.join(self._FORMATS)}")
         return self._FORMATS[ending]
 
     def __enter__(self):
-        folder = _os.path.dirname(_os.path.abspath(self._path or "."))
+        folder = _os.path.dirname(_os.path.abspath(_os.fsdecode(self._path or ".")))
         if not _os.path.isdir(folder):  # better now than when all has run
             raise FileNotFoundError(f"there is no folder {folder}, where {self._path} is to be written")
         _core._trace_start(self._memory)

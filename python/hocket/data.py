@@ -22,6 +22,22 @@ class DataSet:
     def __len__(self):
         return self._size
 
+    def __getitem__(self, index):
+        """The fields of a sample, counted from the end where index is negative: a tuple of Arrays. Of a slice: a list of them."""
+        if isinstance(index, slice):
+            return [self[i] for i in range(self._size)[index]]
+        try:
+            at = range(self._size)[index]
+        except IndexError:
+            raise IndexError(f"sample {index} of a data set of {self._size}") from None
+        loader = Loader(self, 1, ahead=-1)
+        loader.load({**loader.state(), "batch": at})
+        return tuple(field[0] for field in next(loader.rest()))
+
+    def __iter__(self):
+        """The samples in their order, as those of set[i]."""
+        return (tuple(field[0] for field in batch) for batch in Loader(self, 1))
+
     def __repr__(self):
         fields = ", ".join(f"{dtype}{shape}" for shape, dtype in self.fields)
         return f"DataSet({self._size} samples of {fields})"
@@ -56,7 +72,7 @@ def idx(folder, part="train", *, classes=10, byte_limit=0):
     """One part, 'train' or 'test', of a data set of labelled images: idx files with the names of MNIST, plain or .gz."""
     if part not in ("train", "test"):
         raise ValueError(f"part is {part!r}; there are 'train' and 'test'")
-    path = None if folder is None else _os.fspath(folder)
+    path = None if folder is None else _os.fsdecode(folder)
     again = _idx_again, (path, part, classes, byte_limit)
     return DataSet(_core._data_set_open(path, part == "test", classes, byte_limit), again)
 
@@ -92,7 +108,7 @@ def _csv_again(path, targets, delimiter, header, byte_limit):
 
 def cifar(paths, classes=10):
     """The binary version of CIFAR-10, or with classes=100 of CIFAR-100, of these files."""
-    paths = [paths] if isinstance(paths, (str, _os.PathLike)) else paths
+    paths = [paths] if isinstance(paths, (str, bytes, _os.PathLike)) else paths
     paths = tuple(_os.fspath(path) for path in paths)
     return DataSet(_core._data_set_cifar(paths, classes), (cifar, (paths, classes)))
 
@@ -139,8 +155,22 @@ class Vocabulary:
         return f"Vocabulary({len(self)} tokens)"
 
     def __getitem__(self, place):
-        """The token at a place, or the place of a token: 0 where it is none."""
-        return self._vocabulary.place(_text(place)) if isinstance(place, str) else self._vocabulary.token(place)
+        """The token at a place, from the end where that is negative; of a slice a list. Of a token its place: 0 where it is none."""
+        if isinstance(place, str):
+            return self._vocabulary.place(_text(place))
+        if isinstance(place, slice):
+            return [self._vocabulary.token(i) for i in range(len(self))[place]]
+        try:
+            return self._vocabulary.token(range(len(self))[place])
+        except IndexError:
+            raise IndexError(f"place {place} in a vocabulary of {len(self)} tokens") from None
+
+    def __iter__(self):
+        """The tokens by place."""
+        return map(self._vocabulary.token, range(len(self)))
+
+    def __contains__(self, token):
+        return isinstance(token, str) and (token == self._vocabulary.token(0) or self[token] > 0)
 
     def __reduce__(self):
         return Vocabulary.of_text, (str(self),)
@@ -155,7 +185,15 @@ class Vocabulary:
 
 
 def _text(text):
-    return text.encode("utf-8", "surrogateescape") if isinstance(text, str) else bytes(text)
+    """Bytes: those of files that are no UTF-8 as they were, halves of letters as such."""
+    return _encoded(text) if isinstance(text, str) else bytes(text)
+
+
+def _encoded(text):
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
 
 
 def tokens(array, steps, *, lanes=0, fixed_start=False):

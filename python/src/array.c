@@ -172,7 +172,7 @@ static PyObject *array_text(PyObject *self)
     char *text = hk_to_string(x);
     if (!text)
         return PyErr_Occurred() ? NULL : PyErr_NoMemory();
-    PyObject *result = PyUnicode_FromString(text);
+    PyObject *result = py_text(text);
     free(text);
     return result;
 }

@@ -309,7 +309,7 @@ static PyObject *graph_text(PyObject *self, PyObject *unused)
 {
     (void)unused;
     char *text = hk_graph_to_string(graph_handle(self));
-    PyObject *result = text ? PyUnicode_FromString(text) : PyErr_NoMemory();
+    PyObject *result = text ? py_text(text) : PyErr_NoMemory();
     free(text);
     return result;
 }

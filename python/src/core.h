@@ -64,6 +64,14 @@ PyObject *py_wrap_counted(hk_array *x);
 /* An Array or raises TypeError, which names the argument. Borrowed. */
 hk_array *py_array_get(PyObject *object, const char *argument);
 
+/* ---- texts ---------------------------------------------------------------------------------------------- */
+
+/* A str of UTF-8, of which what is none is replaced: for texts that only people read. Of paths: PyUnicode_DecodeFSDefault. */
+PyObject *py_text(const char *text);
+/* The characters of a str, which lives as long. NULL and raises where it is none, or has a 0 inside, where C would cut it;
+ * `argument` is the name that the message tells. Paths: PyUnicode_FSConverter. */
+const char *py_chars(PyObject *text, const char *argument);
+
 /* ---- source lines ------------------------------------------------------------------------------------- */
 
 /* The line of the program, outside of the package, that is running: for the next call of Hocket's. */

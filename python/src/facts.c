@@ -43,7 +43,7 @@ static bool dtype_named(const char *name, hk_dtype *dtype)
 
 static bool dtype_of_text(PyObject *text, hk_dtype *dtype)
 {
-    const char *name = PyUnicode_AsUTF8AndSize(text, NULL);
+    const char *name = py_chars(text, "dtype");
     if (!name)
         PyErr_Clear();
     return name && dtype_named(name, dtype);
@@ -62,7 +62,7 @@ static PyObject *name_told(PyObject *object)
         PyErr_Clear();
     }
     PyObject *text = PyObject_Str(object);
-    const char *whole = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    const char *whole = text ? py_chars(text, "dtype") : NULL;
     PyObject *name = NULL;
     if (whole && strncmp(whole, "torch.", 6) == 0)
         name = PyUnicode_FromString(whole + 6);
@@ -214,7 +214,7 @@ bool py_device_from(PyObject *object, hk_device *device)
                      "device is %R, which is neither a Device nor a name such as 'cpu:0'", object);
         return false;
     }
-    const char *name = PyUnicode_AsUTF8AndSize(object, NULL);
+    const char *name = py_chars(object, "device");
     if (!name)
         return false;
     *device = hk_device_named(strcmp(name, "cpu") == 0 ? "cpu:0" : name);
@@ -245,7 +245,7 @@ static PyObject *device_repr(PyObject *self)
 
 static PyObject *device_str(PyObject *self)
 {
-    return PyUnicode_FromString(device_text(self));
+    return py_text(device_text(self));
 }
 
 static Py_hash_t device_hash(PyObject *self)
@@ -291,13 +291,13 @@ static PyObject *device_cores(PyObject *self, void *unused)
 static PyObject *device_description(PyObject *self, void *unused)
 {
     (void)unused;
-    return PyUnicode_FromString(hk_device_description(((py_device *)self)->device));
+    return py_text(hk_device_description(((py_device *)self)->device));
 }
 
 static PyObject *device_reduce(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return Py_BuildValue("O(s)", py_device_type, device_text(self));
+    return Py_BuildValue("O(N)", py_device_type, device_str(self));
 }
 
 static PyGetSetDef device_attributes[] = {

@@ -17,9 +17,10 @@ PyObject *py_raise(const hk_status *status)
     /* The function may call Hocket, and so end the loan of the record. */
     hk_status_retain(status);
     PyObject *result = PyObject_CallFunction(
-        raise_function, "sssssisK", hk_code_name(hk_status_code(status)), hk_status_message(status),
-        hk_status_operation(status), hk_status_device(status), hk_status_inputs(status),
-        hk_status_line(status), hk_status_file(status),
+        raise_function, "sNNNNiNK", hk_code_name(hk_status_code(status)),
+        py_text(hk_status_message(status)), py_text(hk_status_operation(status)),
+        py_text(hk_status_device(status)), py_text(hk_status_inputs(status)),
+        hk_status_line(status), PyUnicode_DecodeFSDefault(hk_status_file(status)),
         (unsigned long long)hk_status_count(status));
     hk_status_release(status);
     Py_XDECREF(result);

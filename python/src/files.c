@@ -15,8 +15,8 @@ static hk_metadata_entry *metadata_of(PyObject *dict, size_t *count)
     if (!entries)
         return PyErr_NoMemory(), NULL;
     for (size_t i = 0; PyDict_Next(dict, &at, &key, &value) && i < *count; i++) {
-        entries[i].key = PyUnicode_AsUTF8AndSize(key, NULL);
-        entries[i].value = entries[i].key ? PyUnicode_AsUTF8AndSize(value, NULL) : NULL;
+        entries[i].key = py_chars(key, "a key of metadata");
+        entries[i].value = entries[i].key ? py_chars(value, "a text of metadata") : NULL;
         if (!entries[i].value) {
             free(entries);
             return NULL;
@@ -35,7 +35,7 @@ static hk_save_entry *arrays_of(PyObject *dict, size_t *count)
     if (!entries)
         return PyErr_NoMemory(), NULL;
     for (size_t i = 0; PyDict_Next(dict, &at, &key, &value) && i < *count; i++) {
-        entries[i].name = PyUnicode_AsUTF8AndSize(key, NULL);
+        entries[i].name = py_chars(key, "the name of an array");
         entries[i].array = entries[i].name ? py_array_get(value, "what is saved") : NULL;
         if (!entries[i].array) {
             free(entries);
@@ -91,22 +91,26 @@ static PyObject *save(PyObject *self, PyObject *arguments)
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
 
-static PyObject *all_arrays(const hk_archive *archive)
+static PyObject *archive_facts(PyObject *self, PyObject *unused);
+static PyObject *archive_get(PyObject *self, PyObject *name);
+static PyMethodDef archive_methods[] = {
+    {"facts", archive_facts, METH_NOARGS, NULL},
+    {"get", archive_get, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+PY_COUNTED(archive, hk_archive, "hocket._core.Archive", "An open file of arrays.", archive_methods,
+           hk_archive_release)
+
+static PyObject *all_names(const hk_archive *archive)
 {
-    PyObject *arrays = PyDict_New();
-    size_t count = hk_archive_count(archive);
-    for (size_t i = 0; arrays && i < count; i++) {
-        const char *name = hk_archive_name(archive, i);
-        hk_source at = py_source();
-        py_gil_release();
-        hk_array *x = hk_archive_get_at(at, archive, count == 1 ? NULL : name);
-        py_gil_take();
-        PyObject *array = py_wrap(x);
-        if (!array || PyDict_SetItemString(arrays, name, array) < 0)
-            Py_CLEAR(arrays);
-        Py_XDECREF(array);
+    const size_t count = hk_archive_count(archive);
+    PyObject *names = PyList_New((Py_ssize_t)count);
+    for (size_t i = 0; names && i < count; i++) {
+        PyObject *name = py_text(hk_archive_name(archive, i));
+        if (!name || PyList_SetItem(names, (Py_ssize_t)i, name) < 0)
+            Py_CLEAR(names);
     }
-    return arrays;
+    return names;
 }
 
 static PyObject *all_metadata(const hk_archive *archive)
@@ -115,7 +119,7 @@ static PyObject *all_metadata(const hk_archive *archive)
     size_t count = hk_archive_metadata_count(archive);
     for (size_t i = 0; metadata && i < count; i++) {
         const char *key = hk_archive_metadata_key(archive, i);
-        PyObject *text = PyUnicode_FromString(hk_archive_metadata(archive, key));
+        PyObject *text = py_text(hk_archive_metadata(archive, key));
         if (!text || PyDict_SetItemString(metadata, key, text) < 0)
             Py_CLEAR(metadata);
         Py_XDECREF(text);
@@ -123,41 +127,58 @@ static PyObject *all_metadata(const hk_archive *archive)
     return metadata;
 }
 
-/* _load(path, device, copy, hk_file_format): ({name: Array}, {text: text}) */
-static PyObject *load(PyObject *self, PyObject *arguments)
+/* ([name], {text: text}) */
+static PyObject *archive_facts(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const hk_archive *of = archive_handle(self);
+    return Py_BuildValue("NN", all_names(of), all_metadata(of));
+}
+
+static PyObject *archive_get(PyObject *self, PyObject *text)
+{
+    const hk_archive *of = archive_handle(self);
+    const char *name = py_chars(text, "the name of an array");
+    if (!name)
+        return NULL;
+    hk_source at = py_source();
+    py_gil_release();
+    hk_array *x = hk_archive_get_at(at, of, *name ? name : NULL); /* of an npy file "" */
+    py_gil_take();
+    return py_wrap(x);
+}
+
+/* _open_archive(path, device, map, hk_file_format) */
+static PyObject *open_archive(PyObject *self, PyObject *arguments)
 {
     (void)self;
-    PyObject *path, *where, *result = NULL;
-    int copy, format;
+    PyObject *path, *where;
+    int map, format;
     hk_device device;
-    if (!PyArg_ParseTuple(arguments, "O&Opi", PyUnicode_FSConverter, &path, &where, &copy, &format))
+    hk_archive *made = NULL;
+    if (!PyArg_ParseTuple(arguments, "O&Opi", PyUnicode_FSConverter, &path, &where, &map, &format))
         return NULL;
     if (py_device_from(where, &device)) {
         hk_source at = py_source();
         py_gil_release();
-        hk_archive *archive =
-            hk_load_at(at, PyBytes_AsString(path), device,
-                       &(hk_load_options){.format = (hk_file_format)format, .copy = copy});
+        made = hk_load_at(at, PyBytes_AsString(path), device,
+                          &(hk_load_options){.format = (hk_file_format)format, .map = map});
         py_gil_take();
-        PyObject *arrays = py_check(hk_archive_status(archive)) ? all_arrays(archive) : NULL;
-        PyObject *metadata = arrays ? all_metadata(archive) : NULL;
-        if (metadata)
-            result = PyTuple_Pack(2, arrays, metadata);
-        Py_XDECREF(arrays);
-        Py_XDECREF(metadata);
-        hk_archive_release(archive);
     }
     Py_DECREF(path);
-    return result;
+    if (made && py_check(hk_archive_status(made)))
+        return archive_of(made);
+    hk_archive_release(made);
+    return NULL;
 }
 
 static PyMethodDef functions[] = {
     {"_save", save, METH_VARARGS, NULL},
-    {"_load", load, METH_VARARGS, NULL},
+    {"_open_archive", open_archive, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
 bool py_files_init(PyObject *module)
 {
-    return PyModule_AddFunctions(module, functions) == 0;
+    return archive_init(module) && PyModule_AddFunctions(module, functions) == 0;
 }

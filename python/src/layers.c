@@ -544,7 +544,7 @@ static PyObject *layer_table(PyObject *self, PyObject *unused)
     if (!out)
         return PyErr_NoMemory();
     hk_module_print(layer_handle(self), out);
-    PyObject *result = fclose(out) == 0 ? PyUnicode_FromString(text) : PyErr_NoMemory();
+    PyObject *result = fclose(out) == 0 ? py_text(text) : PyErr_NoMemory();
     free(text);
     return result;
 }

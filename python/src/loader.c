@@ -33,17 +33,19 @@ hk_data_set *py_data_set_get(PyObject *object)
 static PyObject *open_set(PyObject *self, PyObject *arguments)
 {
     (void)self;
-    const char *folder;
+    PyObject *given, *folder = NULL;
     int is_test, class_count;
     unsigned long long byte_limit;
-    if (!PyArg_ParseTuple(arguments, "zpiK", &folder, &is_test, &class_count, &byte_limit))
+    if (!PyArg_ParseTuple(arguments, "OpiK", &given, &is_test, &class_count, &byte_limit) ||
+        (given != Py_None && !PyUnicode_FSConverter(given, &folder)))
         return NULL;
     hk_source at = py_source();
     py_gil_release();
     hk_data_set *made = hk_data_set_open_at(
-        at, folder, is_test ? HK_DATA_TEST : HK_DATA_TRAIN,
+        at, folder ? PyBytes_AsString(folder) : NULL, is_test ? HK_DATA_TEST : HK_DATA_TRAIN,
         &(hk_data_set_options){.class_count = class_count, .byte_limit = byte_limit});
     py_gil_take();
+    Py_XDECREF(folder);
     return py_data_set_wrap(made);
 }
 
@@ -67,8 +69,8 @@ static PyObject *set_facts(PyObject *self, PyObject *unused)
         if (!facts || PyList_SetItem(fields, i, facts) < 0)
             Py_CLEAR(fields);
     }
-    return Py_BuildValue("LisN", (long long)hk_data_set_size(of), hk_data_set_class_count(of),
-                         hk_data_set_folder(of), fields);
+    return Py_BuildValue("LiNN", (long long)hk_data_set_size(of), hk_data_set_class_count(of),
+                         PyUnicode_DecodeFSDefault(hk_data_set_folder(of)), fields);
 }
 
 /* ---- loaders --------------------------------------------------------------------------------------------------- */

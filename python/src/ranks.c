@@ -54,7 +54,7 @@ static PyObject *world_library(PyObject *self, PyObject *unused)
 {
     (void)self;
     (void)unused;
-    return PyUnicode_FromString(hk_world_library());
+    return py_text(hk_world_library());
 }
 
 /* _group_facts(group): rank and size. */

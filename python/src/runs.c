@@ -160,7 +160,7 @@ static PyObject *trace_write(PyObject *self, PyObject *arguments)
 static PyObject *trace_text(PyObject *self, PyObject *format)
 {
     char *text = hk_trace_text(trace_handle(self), (hk_trace_format)PyLong_AsLong(format), NULL);
-    PyObject *result = text ? PyUnicode_FromString(text) : PyErr_NoMemory();
+    PyObject *result = text ? py_text(text) : PyErr_NoMemory();
     free(text);
     return result;
 }

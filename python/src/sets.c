@@ -23,12 +23,12 @@ static PyObject *of_arrays(PyObject *self, PyObject *sequence)
 
 /* ---- tables --------------------------------------------------------------------------------------------------- */
 
-/* A single ASCII character. */
+/* A single ASCII character; 0 would mean the default one. */
 static bool delimiter_from(PyObject *text, char *delimiter)
 {
     Py_ssize_t length;
     const char *characters = PyUnicode_AsUTF8AndSize(text, &length);
-    if (characters && length == 1) {
+    if (characters && length == 1 && *characters) {
         *delimiter = *characters;
         return true;
     }
@@ -87,17 +87,24 @@ static PyObject *of_csv(PyObject *self, PyObject *arguments)
 
 /* ---- images ---------------------------------------------------------------------------------------------------- */
 
-/* Paths of a sequence of texts, which lives as long as they are used: how many; -1: raised. */
-static int paths_from(PyObject *tuple, const char *paths[MAX_FILES])
+/* Paths of a tuple, as bytes in `owned`, which the caller drops: how many; -1: raised. */
+static int paths_from(PyObject *tuple, PyObject *owned, const char *paths[MAX_FILES])
 {
     Py_ssize_t count = PyTuple_Size(tuple);
     if (count > MAX_FILES) {
         PyErr_Format(PyExc_ValueError, "%zd files are more than %d", count, MAX_FILES);
         return -1;
     }
-    for (Py_ssize_t i = 0; i < count; i++)
-        if (!(paths[i] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(tuple, i), NULL)))
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *path;
+        if (!PyUnicode_FSConverter(PyTuple_GetItem(tuple, i), &path))
             return -1;
+        const int failed = PyList_Append(owned, path);
+        Py_DECREF(path); /* the list holds it */
+        if (failed)
+            return -1;
+        paths[i] = PyBytes_AsString(path);
+    }
     return (int)count;
 }
 
@@ -110,13 +117,17 @@ static PyObject *of_cifar(PyObject *self, PyObject *arguments)
     const char *paths[MAX_FILES];
     if (!PyArg_ParseTuple(arguments, "O!i", &PyTuple_Type, &tuple, &classes))
         return NULL;
-    int count = paths_from(tuple, paths);
-    if (count < 0)
+    PyObject *owned = PyList_New(0);
+    int count = owned ? paths_from(tuple, owned, paths) : -1;
+    if (count < 0) {
+        Py_XDECREF(owned);
         return NULL;
+    }
     hk_source at = py_source();
     py_gil_release();
     hk_data_set *made = hk_data_set_of_cifar_at(at, paths, count, classes);
     py_gil_take();
+    Py_DECREF(owned);
     return py_data_set_wrap(made);
 }
 

@@ -24,10 +24,13 @@ static const char *package_folder = "";
 PyObject *py_set_package_folder(PyObject *self, PyObject *folder)
 {
     (void)self;
-    const char *text = PyUnicode_AsUTF8AndSize(folder, NULL);
-    char *copy = text ? strdup(text) : NULL;
+    PyObject *bytes;
+    if (!PyUnicode_FSConverter(folder, &bytes))
+        return NULL;
+    char *copy = strdup(PyBytes_AsString(bytes));
+    Py_DECREF(bytes);
     if (!copy)
-        return text ? PyErr_NoMemory() : NULL;
+        return PyErr_NoMemory();
     package_folder = copy;
     Py_RETURN_NONE;
 }
@@ -38,8 +41,9 @@ static const char *file_kept(PyObject *name)
     PyObject *known = PyDict_GetItemWithError(file_names, name);
     if (known)
         return PyCapsule_GetPointer(known, NULL);
-    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
-    char *copy = text ? strdup(text) : NULL;
+    PyObject *bytes = PyUnicode_EncodeFSDefault(name);
+    char *copy = bytes ? strdup(PyBytes_AsString(bytes)) : NULL;
+    Py_XDECREF(bytes);
     PyObject *capsule = copy ? PyCapsule_New(copy, NULL, NULL) : NULL;
     if (!capsule || PyDict_SetItem(file_names, name, capsule) < 0)
         PyErr_Clear();

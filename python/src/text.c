@@ -49,7 +49,7 @@ static PyObject *create(PyObject *self, PyObject *arguments)
 static PyObject *of_text(PyObject *self, PyObject *object)
 {
     (void)self;
-    const char *text = PyUnicode_AsUTF8AndSize(object, NULL);
+    const char *text = py_chars(object, "the text of a vocabulary");
     return text ? vocabulary_or_raise(hk_vocabulary_of_text(text)) : NULL;
 }
 

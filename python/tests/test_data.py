@@ -229,3 +229,110 @@ def test_refusals(set_, folder, tmp_path):
         with pytest.raises((ValueError, FileNotFoundError)):
             data.Loader(set_, **options)
     hk._core._failures_clear()
+
+
+# ---- containers, names and texts from outside -------------------------------------------------------------------
+
+
+def test_a_vocabulary_is_a_container():
+    words = data.Vocabulary("b a b a a c", "words")
+    assert list(words) == ["<unk>", "a", "b", "c"] == [words[i] for i in range(4)] and [*reversed(words)][0] == "c"
+    assert "z" not in words and "c" in words and "<unk>" in words and 1 not in words and "\0" not in words and "\ud800" not in words
+    assert words[-1] == "c" and words[1:3] == ["a", "b"] and dict(zip(words, range(4)))["b"] == words["b"]
+    for wrong in (4, -5, 10**30):
+        with pytest.raises(IndexError, match="vocabulary of 4 tokens"):
+            words[wrong]
+    with pytest.raises(TypeError):
+        words[1.5]
+
+
+def test_a_data_set_is_a_sequence(set_):
+    assert [int(label) for _, label in set_] == [i % 4 for i in range(COUNT)] and len(list(set_)) == COUNT
+    image, label = set_[-1]
+    assert image.shape == (1, 2, 3) and int(label) == 9 % 4 and image.tolist() == set_[9][0].tolist()
+    assert [int(label) for _, label in set_[2:4]] == [2, 3]
+    for wrong in (COUNT, -COUNT - 1):
+        with pytest.raises(IndexError, match="data set of 10"):
+            set_[wrong]
+    pairs = data.arrays(np.arange(3), np.arange(3) * 2)
+    assert [(int(a), int(b)) for a, b in pairs] == [(0, 0), (1, 2), (2, 4)]
+    changed = set_.transform(data.Flip(), data.Jitter(.5))
+    assert [x.tolist() for x, _ in changed] == [changed[i][0].tolist() for i in range(COUNT)]
+
+
+def test_texts_that_are_no_utf8(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("1,caf\xe9\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r'line 1, column 2: no number.*"caf\\xe9"'):
+        data.load_csv(path)
+    for letters in ("é" * 60, "x" + "é" * 60, "€" * 60, "x" + "€" * 60, "xx" + "€" * 60, "\U0001f600" * 60):
+        path.write_text(f"1,{letters}\n")
+        with pytest.raises(ValueError, match="no number") as caught:
+            data.csv(path)
+        quoted = str(caught.value).split('"')[1]
+        assert quoted.endswith("...") and letters.startswith(quoted[:-3]) and len(quoted) > 9
+    path.write_bytes(b"1,\x1b[31m\n")
+    with pytest.raises(ValueError, match=r"\\x1b\[31m"):
+        data.load_csv(path)
+    latin = "caf\xe9 caf\xe9".encode("latin-1")
+    characters = data.Vocabulary(latin)
+    assert len(characters) == 6 and list(characters)[-1] == " " and "\udce9" in characters
+    assert characters.decode(characters.encode(latin)).encode("utf-8", "surrogateescape") == latin
+    hk._core._failures_clear()
+
+
+def test_files_of_any_name(tmp_path, folder):
+    import os
+    name = os.fsencode(tmp_path) + b"/caf\xe9 \xff"
+    os.mkdir(name)
+    path = os.fsdecode(name)
+    with open(name + b"/t.csv", "w") as file:
+        file.write("1,2\n")
+    for way in (name + b"/t.csv", path + "/t.csv"):
+        assert data.load_csv(way).tolist() == [[1, 2]] and len(data.csv(way)) == 1
+    with open(name + b"/c.bin", "wb") as file:
+        file.write(bytes(3073))
+    assert len(data.cifar(name + b"/c.bin")) == 1 == len(data.cifar([path + "/c.bin"]))
+    for kind in ("train", "t10k"):
+        for end in ("images-idx3-ubyte", "labels-idx1-ubyte.gz"):
+            os.link(folder / f"{kind}-{end}", path + f"/{kind}-{end}")
+    assert data.idx(path, classes=4).folder == path == data.idx(name, classes=4).folder
+    for wrong in (lambda: data.load_csv(path + "/none"), lambda: data.idx(path + "/none"), lambda: data.cifar(path + "/none"),
+                  lambda: data.images(path + "/none"), lambda: hk.load(path + "/none.npz")):
+        with pytest.raises(FileNotFoundError, match=r"caf\\xe9 \\xff/none"):
+            wrong()
+    for wrong in (data.load_csv, data.idx, data.cifar, data.images, hk.load, lambda path: hk.save(path, {"x": hk.ones(1)})):
+        with pytest.raises(ValueError, match="null"):
+            wrong("a\0.npz")
+    hk.save(path + "/x.npz", {"x": hk.ones(1)})
+    hk.save(name + b"/y.npz", {"x": hk.ones(1)})
+    assert hk.load(name + b"/x.npz")["x"].tolist() == [1] == hk.load(path + "/y.npz")["x"].tolist()
+    with hk.trace(path + "/run.json"):
+        hk.ones(2) + 1
+    with hk.trace(name + b"/run.svg"):
+        hk.ones(2) + 1
+    assert {"run.json", "run.svg"} <= {*os.listdir(path)}
+    hk._core._failures_clear()
+
+
+def test_a_name_with_a_zero_is_refused(tmp_path):
+    (tmp_path / "t.csv").write_text("1,2\n")
+    for wrong in (lambda: hk.ones(1, dtype="float32\0x"), lambda: hk.ones(1, device="cpu:0\0x"), lambda: hk.Device("cpu:0\0x"),
+                  lambda: data.load_csv(tmp_path / "t.csv", delimiter="\0"), lambda: data.Vocabulary.of_text(str(data.Vocabulary("a")) + "\0b"),
+                  lambda: hk.einsum("i,i\0", hk.ones(1), hk.ones(1))):
+        with pytest.raises((ValueError, TypeError)):
+            wrong()
+    with pytest.raises(FileNotFoundError, match="no device"):
+        hk.ones(1, device="é" * 200)
+    hk._core._failures_clear()
+
+
+def test_messages_say_a_thing_once(tmp_path):
+    for look in (lambda path: data.load_csv(path), hk.load, data.cifar):
+        with pytest.raises(FileNotFoundError) as caught:
+            look(tmp_path / "none.npz")
+        assert "not found" not in str(caught.value) and caught.value.code == "not found"
+    with pytest.raises(FileNotFoundError, match="part of this path is no folder"):
+        (tmp_path / "file").write_text("")
+        data.load_csv(tmp_path / "file" / "none")
+    hk._core._failures_clear()

@@ -36,7 +36,7 @@ def test_numpy_reads_and_writes_them(tmp_path):
 def test_metadata_and_devices(tmp_path):
     path = str(tmp_path / "a.safetensors")
     hk.save(path, {"x": hk.ones((2,))}, metadata={"step": "12", "über": "ü"})
-    loaded = hk.load(path, device="cpu:0", copy=True)
+    loaded = hk.load(path, device="cpu:0", map=True)
     assert loaded.metadata == {"step": "12", "über": "ü"} and loaded["x"].device == "cpu:0"
     assert hk.load(path).metadata["step"] == "12"
 
@@ -147,3 +147,96 @@ def test_what_others_hold_is_saved_too(tmp_path):
         hk.save(tmp_path / "b.npz", {1: hk.ones(1)})
     with pytest.raises(TypeError, match="a is a dict; names such as 'a.x'"):
         hk.save(tmp_path / "b.npz", {"a": {"x": hk.ones(1)}})
+
+
+def test_names_that_c_would_cut_are_refused(tmp_path):
+    x = hk.ones(1)
+    for path in (tmp_path / "a.npz", tmp_path / "a.safetensors"):
+        with pytest.raises(ValueError, match=r"the name of an array is 'a\\x00b', which has the character 0"):
+            hk.save(path, {"a\0b": x})
+        with pytest.raises(ValueError, match="half of a letter"):
+            hk.save(path, {"a\ud800": x})
+        assert not path.exists()
+    for metadata in ({"a\0b": "c"}, {"a": "b\0c"}):
+        with pytest.raises(ValueError, match="metadata is .* which has the character 0"):
+            hk.save(tmp_path / "a.safetensors", {"x": x}, metadata=metadata)
+
+
+# ---- single arrays, and files that change -------------------------------------------------------------------------
+
+
+def test_single_arrays_of_a_file_that_has_others(tmp_path):
+    np.savez(tmp_path / "a.npz", x=np.arange(3), words=np.array(["a", "bc"]), y=np.ones(2), things=np.array([{}], dtype=object))
+    with pytest.raises(NotImplementedError, match='"words" has dtype <U2.*"things" has dtype .O.*there are \'x\', \'y\''):
+        hk.load(tmp_path / "a.npz")
+    loaded = hk.load(tmp_path / "a.npz", names=["y", "x"])
+    assert list(loaded) == ["y", "x"] and loaded["x"].tolist() == [0, 1, 2]
+    assert list(hk.load(tmp_path / "a.npz", names="x")) == ["x"] and hk.load(tmp_path / "a.npz", names=()) == {}
+    with pytest.raises(NotImplementedError, match='array "words" has dtype <U2'):
+        hk.load(tmp_path / "a.npz", names=["x", "words"])
+    with pytest.raises(KeyError, match="has no array 'z'; there are 'x', 'words', 'y', 'things'"):
+        hk.load(tmp_path / "a.npz", names=["z"])
+    header = b'{"a":{"dtype":"F4_NEW","shape":[2],"data_offsets":[0,1]},"b":{"dtype":"U8","shape":[1],"data_offsets":[1,2]},"__metadata__":{"k":"v"}}'
+    (tmp_path / "a.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + b"\1\7")
+    with pytest.raises(NotImplementedError, match="F4_NEW.*there is 'b'"):
+        hk.load(tmp_path / "a.safetensors")
+    loaded = hk.load(tmp_path / "a.safetensors", names=["b"])
+    assert loaded["b"].tolist() == [7] and loaded.metadata == {"k": "v"}
+    import zipfile
+    with zipfile.ZipFile(tmp_path / "a.npz", "a") as file:
+        file.writestr("note.txt", "hello")
+    assert hk.load(tmp_path / "a.npz", names=["x"])["x"].tolist() == [0, 1, 2]
+    hk._core._failures_clear()
+
+
+def test_what_was_loaded_is_its_own(tmp_path):
+    for ending in ("safetensors", "npy"):
+        path = tmp_path / f"a.{ending}"
+        hk.save(path, {"x": hk.ones((1000, 100))})
+        loaded = hk.load(path)
+        x = loaded if ending == "npy" else loaded["x"]
+        with open(path, "r+b") as file:
+            file.seek(0, 2)
+            end = file.tell()
+            file.seek(end - 4000)
+            file.write(bytes(4000))
+        assert float(x[-1, -1]) == 1
+        with open(path, "r+b") as file:
+            file.truncate(100)
+        assert float(hk.sum(x)) == 100000
+
+
+def test_a_mapped_file_takes_no_memory(tmp_path):
+    path = tmp_path / "a.npy"
+    hk.save(path, hk.ones((1000, 100)))
+    before = hk.stats()["devices"]["cpu:0"]["used_bytes"]
+    x = hk.load(path, map=True)
+    assert hk.stats()["devices"]["cpu:0"]["used_bytes"] == before and float(hk.sum(x)) == 100000
+
+
+def test_an_interrupt_leaves_a_whole_file(tmp_path):
+    import signal
+    path = tmp_path / "a.safetensors"
+    x, generation, interrupted = hk.ones((300, 1000)), 0, 0
+    hk.save(path, {"x": x}, metadata={"generation": "0"})
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for i in range(100):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, .0002 * (i % 25 + 1))
+                while True:
+                    hk.save(path, {"x": x * 1}, metadata={"generation": str(generation + 1)})
+                    generation += 1
+            except KeyboardInterrupt:
+                interrupted += 1
+            found = hk.load(path)
+            assert int(found.metadata["generation"]) in (generation, generation + 1) and float(hk.sum(found["x"])) == 300000
+            generation = int(found.metadata["generation"])
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert interrupted == 100 and [*tmp_path.iterdir()] == [path]

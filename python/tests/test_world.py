@@ -209,3 +209,47 @@ def test_loader_slices():
 
     rows = [np.asarray(x).tolist() for (x,) in hk.data.Loader([data], 6, group=Part())]
     assert rows == [[2, 3], [8, 9]]
+
+
+ORDER = '''
+import hocket as hk
+hk.world.init(timeout=60)
+all = hk.world.group()
+
+def step(a, b):
+    if all.rank:
+        all.all_reduce([b])
+        all.all_reduce([a])
+    else:
+        all.all_reduce([a])
+        all.all_reduce([b])
+
+for run in (step, hk.capture(step)):
+    a, b = hk.ones(1000), hk.ones(1000)
+    try:
+        run(a, b)
+        a.tolist()
+        raise SystemExit("sums have changed places, and nothing is said")
+    except hk.Error as error:
+        lines = ("(order.py:12)", "(order.py:9)") if all.rank else ("(order.py:11)", "(order.py:8)")
+        assert lines[0] in str(error) and lines[1] in str(error) and "HOCKET_CHECK" in str(error), error
+    try:
+        hk.wait()
+    except hk.Error:
+        pass
+    hk._core._failures_clear()
+all.barrier()
+'''
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_lines_are_compared_where_asked_for(mpi, tmp_path):
+    launcher = shutil.which(f"mpirun.{mpi}")
+    if not launcher or not (pathlib.Path(hk._core.__file__).parent / f"libhocket_mpi_{mpi}.so").exists():
+        pytest.skip(f"{mpi} is not installed")
+    program = tmp_path / "order.py"
+    program.write_text(ORDER)
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", HOCKET_MPI=mpi, HOCKET_CHECK="1")
+    command = [launcher] + (["--oversubscribe"] if mpi == "openmpi" else []) + ["-n", "2", sys.executable, str(program)]
+    result = subprocess.run(command, env=environment, capture_output=True, stdin=subprocess.DEVNULL, text=True, timeout=100)
+    assert result.returncode == 0, result.stdout + result.stderr

@@ -1,4 +1,5 @@
 #include "base/choices.h"
+#include "base/quote.h"
 
 #include "base/sync.h"
 #include "base/whole_file.h"
@@ -278,9 +279,9 @@ const hk_status *hki_choices_create(const char *text, hki_choices **choices)
         error = load_named(self, text);
     } else if (strcmp(text, "off")) {
         error = hki_status_create(HK_INVALID_ARGUMENT, &facts,
-                                  "environment variable HOCKET_TUNE is \"%.100s\"; expected off, "
+                                  "environment variable HOCKET_TUNE is \"%s\"; expected off, "
                                   "measure, or the path of a file, with a '/'",
-                                  text);
+                                  hki_quote(text, 100).text);
     }
     if (error) {
         hki_choices_destroy(self);

@@ -1,4 +1,5 @@
 #include "base/config.h"
+#include "base/quote.h"
 
 _Atomic(bool) hki_config_checks;
 
@@ -10,8 +11,8 @@ static const hk_status *config_error(const char *name, const char *text, const c
 {
     const hki_status_facts facts = {.operation = "runtime_init"};
     return hki_status_create(HK_INVALID_ARGUMENT, &facts,
-                             "environment variable %s is \"%.100s\"; expected %s", name, text,
-                             expected);
+                             "environment variable %s is \"%s\"; expected %s", name,
+                             hki_quote(text, 100).text, expected);
 }
 
 const hk_status *hki_config_integer(const char *name, int64_t low, int64_t high, int64_t *value)

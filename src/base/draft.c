@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,29 @@ static int open_folder(const char *path, const char **name)
     free(folder);
     errno = error;
     return file;
+}
+
+/* Where a path leads, also where links to it end at no file; to be freed. NULL: no memory. */
+static char *target_of(const char *path)
+{
+    enum { LINKS = 40 };
+    char *target = realpath(path, NULL), *at = target ? NULL : strdup(path);
+    for (int i = 0; at && i < LINKS; i++) {
+        char link[PATH_MAX];
+        const char *name;
+        const ssize_t bytes = readlink(at, link, sizeof link);
+        if (bytes <= 0 || (size_t)bytes == sizeof link)
+            return at;
+        char *folder = *link == '/' ? NULL : folder_of(at, &name), *next = NULL;
+        if (*link == '/')
+            next = strndup(link, (size_t)bytes);
+        else if (folder && asprintf(&next, "%s/%.*s", folder, (int)bytes, link) < 0)
+            next = NULL;
+        free(folder);
+        free(at);
+        at = next;
+    }
+    return target ? target : at;
 }
 
 /* Whether it is the name of a draft of `target`: target.PROCESS-NUMBER.part */
@@ -84,7 +108,7 @@ static bool is_kept(int file)
 }
 
 /* Creates a file beside the target. */
-static int create_temporary(hki_draft *self)
+static int create_temporary(hki_draft *self, mode_t mode)
 {
     enum { TRIES = 100 };
     for (int i = 0; i < TRIES; i++) {
@@ -93,7 +117,7 @@ static int create_temporary(hki_draft *self)
             self->temporary = NULL;
             return ENOMEM;
         }
-        self->file = open(self->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        self->file = open(self->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         if (self->file >= 0 && is_kept(self->file))
             return 0;
         const int error = self->file >= 0 ? EEXIST : errno;
@@ -108,12 +132,25 @@ static int create_temporary(hki_draft *self)
     return EEXIST;
 }
 
+/* Owner, group and mode become those of the file that is replaced. Where the group cannot be given, nobody gets rights for it that
+ * the file did not give to all. */
+static int keep_owner(int file, const struct stat *before)
+{
+    struct stat now;
+    mode_t mode = before->st_mode & 07777;
+    if (fstat(file, &now))
+        return errno;
+    if (now.st_uid != before->st_uid && fchown(file, before->st_uid, (gid_t)-1))
+        mode &= ~(mode_t)S_ISUID;
+    if (now.st_gid != before->st_gid && fchown(file, (uid_t)-1, before->st_gid))
+        mode &= ~(mode_t)(S_ISGID | S_IRWXG) | (mode & S_IRWXO) << 3;
+    return fchmod(file, mode) ? errno : 0;
+}
+
 int hki_draft_begin(hki_draft *self, const char *path)
 {
     struct stat facts;
-    *self = (hki_draft){.file = -1, .target = realpath(path, NULL)};
-    if (!self->target)
-        self->target = strdup(path);
+    *self = (hki_draft){.file = -1, .target = target_of(path)};
     if (!self->target)
         return ENOMEM;
     const bool exists = !stat(self->target, &facts);
@@ -121,11 +158,11 @@ int hki_draft_begin(hki_draft *self, const char *path)
         self->file = open(self->target, O_WRONLY | O_CLOEXEC);
         return self->file < 0 ? errno : 0;
     }
+    if (exists && faccessat(AT_FDCWD, self->target, W_OK, AT_EACCESS))
+        return errno; /* whoever made it read only wants it to stay */
     remove_abandoned(self->target);
-    const int error = create_temporary(self);
-    if (!error && exists)
-        return fchmod(self->file, facts.st_mode & 0777) ? errno : 0;
-    return error;
+    const int error = create_temporary(self, exists ? 0600 : 0666);
+    return error || !exists ? error : keep_owner(self->file, &facts);
 }
 
 int hki_draft_write(const hki_draft *self, const void *data, size_t bytes)
@@ -143,13 +180,22 @@ int hki_draft_write(const hki_draft *self, const void *data, size_t bytes)
     return 0;
 }
 
+static int synchronise(int file)
+{
+    int failed;
+    do
+        failed = fsync(file);
+    while (failed && errno == EINTR);
+    return failed;
+}
+
 /* Gives the file its name. folder: -1, or to be synchronised. */
 static int publish(hki_draft *self, int folder)
 {
     /* Some file systems tell at the close what they could not write; the lock lasts until the file has its name. */
     const int lock = fcntl(self->file, F_DUPFD_CLOEXEC, 0);
     int error = lock < 0 ? errno : 0;
-    if (close(self->file) && !error)
+    if (close(self->file) && errno != EINTR && !error)
         error = errno;
     self->file = -1;
     if (!error && rename(self->temporary, self->target))
@@ -158,7 +204,7 @@ static int publish(hki_draft *self, int folder)
         free(self->temporary);
         self->temporary = NULL;
         /* EINVAL: a file system that has no such thing. */
-        if (folder >= 0 && fsync(folder) && errno != EINVAL)
+        if (folder >= 0 && synchronise(folder) && errno != EINVAL)
             error = errno;
     }
     if (lock >= 0)
@@ -176,7 +222,7 @@ int hki_draft_finish(hki_draft *self, bool is_synced)
     }
     /* Opened before the file has its name, so that hardly anything can fail after that. */
     const int folder = is_synced ? open_folder(self->target, &name) : -1;
-    if (is_synced && (folder < 0 || fsync(self->file))) {
+    if (is_synced && (folder < 0 || synchronise(self->file))) {
         const int error = errno;
         if (folder >= 0)
             close(folder);

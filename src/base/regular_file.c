@@ -7,22 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void hki_show_name(char *shown, size_t bytes, const char *name)
-{
-    const size_t length = strlen(name);
-    size_t used = 0;
-    if (length > bytes - 4) {
-        name += length - (bytes - 4);
-        while (((unsigned char)*name & 0xC0) == 0x80) /* not from the middle of a character */
-            name++;
-        memcpy(shown, "...", 3);
-        used = 3;
-    }
-    for (; *name != '\0'; name++)
-        shown[used++] = (unsigned char)*name < 0x20 || *name == 0x7F ? '?' : *name;
-    shown[used] = '\0';
-}
-
 hk_code hki_regular_file_open(const char *path, const char *wanted, int *file, uint64_t *bytes,
                               char *why, size_t why_bytes)
 {
@@ -34,8 +18,8 @@ hk_code hki_regular_file_open(const char *path, const char *wanted, int *file, u
         opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     while (opened < 0 && errno == EINTR);
     if (opened < 0 && (errno == ENOENT || errno == ENOTDIR)) {
-        snprintf(why, why_bytes, "not found: %s; check the path",
-                 strerror_r(errno, text, sizeof text));
+        snprintf(why, why_bytes, "%s; check the path",
+                 errno == ENOENT ? "there is no such file" : "a part of this path is no folder");
         return HK_NOT_FOUND;
     }
     if (opened < 0) {

@@ -1,4 +1,5 @@
 #include "base/status.h"
+#include "base/quote.h"
 #include "base/text.h"
 
 #include <pthread.h>
@@ -47,11 +48,20 @@ const hk_status *hki_status_no_memory(void)
     return &no_memory_status;
 }
 
+/* Whatever a message quotes, records are text for every reader: terminals, JSON, Python. */
 static const char *text_append(char **end, const char *text)
 {
     char *start = *end;
-    size_t bytes = strlen(text) + 1;
-    memcpy(start, text, bytes);
+    *end += hki_mend_text(start, SIZE_MAX, text);
+    return start;
+}
+
+/* A path opens its file only with the bytes that it has. */
+static const char *path_append(char **end, const char *path)
+{
+    char *start = *end;
+    size_t bytes = strlen(path) + 1;
+    memcpy(start, path, bytes);
     *end += bytes;
     return start;
 }
@@ -67,8 +77,9 @@ const hk_status *hki_status_create_va(hk_code code, const hki_status_facts *fact
     const char *device = facts && facts->device ? facts->device : "";
     const char *inputs = facts && facts->inputs ? facts->inputs : "";
     const char *file = facts && facts->file ? facts->file : "";
-    struct hk_status *status = malloc(sizeof *status + strlen(message) + strlen(operation) +
-                                      strlen(device) + strlen(inputs) + strlen(file) + 5);
+    struct hk_status *status = malloc(
+        sizeof *status + hki_mend_text(NULL, 0, message) + hki_mend_text(NULL, 0, operation) +
+        hki_mend_text(NULL, 0, device) + hki_mend_text(NULL, 0, inputs) + strlen(file) + 1);
     if (!status)
         return &no_memory_status;
     char *end = status->text;
@@ -81,7 +92,7 @@ const hk_status *hki_status_create_va(hk_code code, const hki_status_facts *fact
     status->operation = text_append(&end, operation);
     status->device = text_append(&end, device);
     status->inputs = text_append(&end, inputs);
-    status->file = text_append(&end, file);
+    status->file = path_append(&end, file);
     return status;
 }
 

@@ -4,6 +4,8 @@
 #ifndef HOCKET_BASE_TEXT_H
 #define HOCKET_BASE_TEXT_H
 
+#include "base/utf8.h"
+
 #include <hocket/status.h>
 
 #include <locale.h>
@@ -17,17 +19,19 @@ static inline locale_t hki_locale(void)
     return newlocale(LC_ALL_MASK, "C", (locale_t)0);
 }
 
-/* As vsnprintf. */
+/* As vsnprintf; what does not fit is cut between letters of UTF-8. */
 HK_PRINTF(3, 0)
 static inline int hki_format_va(char *text, size_t bytes, const char *format, va_list args)
 {
     const locale_t before = uselocale(hki_locale());
     const int length = vsnprintf(text, bytes, format, args);
     uselocale(before);
+    if (length > 0 && bytes && (size_t)length >= bytes)
+        text[hki_utf8_cut(text, bytes - 1)] = '\0';
     return length;
 }
 
-/* As snprintf. */
+/* The same, as snprintf. */
 HK_PRINTF(3, 4)
 static inline int hki_format(char *text, size_t bytes, const char *format, ...)
 {

@@ -1,5 +1,6 @@
 #include "data/csv_file.h"
 
+#include "base/quote.h"
 #include "base/text.h"
 #include "data/data_file.h"
 
@@ -23,14 +24,9 @@ typedef struct parser {
 
 static hk_code refuse(const parser *self, const char *what, const char *shown, size_t length)
 {
-    char text[48];
-    hki_format(text, sizeof text, "%.*s", length < 40 ? (int)length : 40, shown);
-    for (char *c = text; *c; c++)
-        if ((unsigned char)*c < ' ')
-            *c = '?';
     return hki_data_fail(HK_BAD_DATA, self->message, HKI_DATA_MESSAGE_BYTES, self->name,
                          "line %" PRId64 ", column %" PRId64 ": %s: \"%s\"", self->line,
-                         self->column, what, text);
+                         self->column, what, hki_quote_bytes(shown, length, 40).text);
 }
 
 static bool is_blank(char c)

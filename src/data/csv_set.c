@@ -1,5 +1,6 @@
 /* Tables of numbers: as an array, and as a data set. */
 #include "array/array.h"
+#include "base/quote.h"
 #include "base/source.h"
 #include "data/csv_file.h"
 #include "data/data_file.h"
@@ -86,9 +87,9 @@ static int count_classes(hk_data_set *set, const char *path, const hki_csv_table
         const double value = table->values[(row + 1) * table->columns - 1];
         if (!(value >= 0 && value < 0x1p31) || value != (double)(int64_t)value) {
             hki_data_set_fail(set, "data_set_of_csv", HK_BAD_DATA,
-                              "%.240s: the class of sample %" PRId64
+                              "%s: the class of sample %" PRId64
                               " is %g; a whole number from 0 to 2^31 - 1 would be right",
-                              path, row, value);
+                              hki_quote(path, 240).text, row, value);
             return 0;
         }
         most = (int64_t)value > most ? (int64_t)value : most;
@@ -102,9 +103,9 @@ static void describe(hk_data_set *set, const char *path, int targets)
     const int64_t last = targets < 0 ? 1 : targets, inputs = table->columns - last;
     if (targets < -1 || inputs < 1) {
         hki_data_set_fail(set, "data_set_of_csv", HK_INVALID_ARGUMENT,
-                          "targets is %d, but %.240s has %" PRId64
+                          "targets is %d, but %s has %" PRId64
                           " columns; -1, or 0 to one less, would be right",
-                          targets, path, table->columns);
+                          targets, hki_quote(path, 240).text, table->columns);
         return;
     }
     set->size = table->rows;

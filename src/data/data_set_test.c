@@ -42,7 +42,7 @@ static void check_not_opened(const char *from, hk_data_part part,
 static void test_data_set_failures(void)
 {
     check_not_opened("/nowhere", HK_DATA_TRAIN, NULL, HK_NOT_FOUND,
-                     "/nowhere: image set not found");
+                     "/nowhere: no image set is in this folder");
     check_not_opened(wide_folder, HK_DATA_TEST, NULL, HK_NOT_FOUND, "t10k-images-idx3-ubyte");
     check_not_opened(folder, HK_DATA_TRAIN, &(hk_data_set_options){.class_count = 9}, HK_BAD_DATA,
                      "0 to 8 would be right");

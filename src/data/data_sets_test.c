@@ -162,7 +162,7 @@ static void test_csv_refusals(void)
         {"\"1", "a quote that is not closed"},
         {"\"1\"2,3", "text behind a quote: \"2,3\""},
         {"\"1\"\"2\"", "no number"},
-        {"1,2\n1,0x1p\x01q", "no number: \"0x1p?q\""},
+        {"1,2\n1,0x1p\x01q", "no number: \"0x1p\\x01q\""},
         {"1,NAN1\n", "no number"},
     };
     HK_SCOPE;

@@ -22,7 +22,7 @@
  *
  * cut to message_bytes (HKI_DATA_MESSAGE_BYTES holds any of them); success leaves "". The buffer
  * may be NULL if message_bytes is 0. Names longer than 240 bytes show their end alone, and control
- * characters in them show as '?'.
+ * characters in them show as escapes: base/quote.h.
  *
  * Threads: hki_idx_file is externally synchronised. The functions block on file reads, take no lock
  * and keep no state.

@@ -1,5 +1,6 @@
 /* Data sets of folders of images: one folder for each class. Files are decoded as they are loaded, by the device's own threads. */
 #include "array/array.h"
+#include "base/quote.h"
 #include "base/source.h"
 #include "data/data_file.h"
 #include "data/data_set.h"
@@ -174,9 +175,9 @@ static bool refuse(hk_data_set *set, const char *path, int error)
                          : error == ENOENT || error == ENOTDIR ? HK_NOT_FOUND
                                                                : HK_IO;
     hki_data_set_fail(set, operation, code,
-                      "%.240s: cannot be listed: %s; a folder with a folder "
+                      "%s: cannot be listed: %s; a folder with a folder "
                       "of images for each class would be right",
-                      path, strerror_r(error, why, sizeof why));
+                      hki_quote(path, 240).text, strerror_r(error, why, sizeof why));
     return false;
 }
 
@@ -250,9 +251,9 @@ static bool list_classes(hk_data_set *set)
     free_names(names, count);
     if (is_good && !self->count) {
         hki_data_set_fail(set, operation, HK_BAD_DATA,
-                          "%.240s: has no images; a folder of .png, .jpg or .jpeg files for each "
+                          "%s: has no images; a folder of .png, .jpg or .jpeg files for each "
                           "class would be right",
-                          self->folder);
+                          hki_quote(self->folder, 240).text);
         is_good = false;
     }
     return is_good;

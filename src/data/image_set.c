@@ -125,7 +125,7 @@ hk_code hki_image_set_find(hki_image_place places[HKI_IMAGE_PLACES], const char 
     if (chosen->state == HKI_IMAGE_PLACE_COMPLETE)
         return HK_OK;
     return hki_data_fail(HK_NOT_FOUND, message, message_bytes, chosen->folder,
-                         "image set not found: looked in this folder (%s), which %s%s%s; install "
+                         "no image set is in this folder (%s), which %s%s%s; install "
                          "dataset-fashion-mnist, set HOCKET_DATA_DIR or pass --data DIR",
                          chosen->origin, chosen->missing ? "has no " : "is not there",
                          chosen->missing ? chosen->missing : "", chosen->missing ? "[.gz]" : "");

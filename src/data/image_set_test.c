@@ -175,7 +175,7 @@ static void test_find(void)
 
     CHECK(hki_image_set_find(places, missing, 0, message, sizeof message) == HK_NOT_FOUND);
     CHECK(places[0].state == HKI_IMAGE_PLACE_NO_FOLDER && places[0].chosen && !places[1].chosen);
-    CHECK(strstr(message, "/nothing: image set not found: looked in this folder (given folder), "
+    CHECK(strstr(message, "/nothing: no image set is in this folder (given folder), "
                           "which is not there; install dataset-fashion-mnist, set") != NULL);
     path_of(missing, names[0], true); /* a file is no folder */
     CHECK(setenv("HOCKET_DATA_DIR", missing, 1) == 0);

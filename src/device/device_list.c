@@ -1,5 +1,6 @@
 /* What is made of devices of all kinds, and the text of which there are. */
 #include "device/device_list.h"
+#include "base/quote.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,8 +70,9 @@ const hk_status *hki_device_not_found(hki_device *const *devices, int count,
         hint = " (simulated devices: hk_runtime_init, or HOCKET_SIM)";
     else if (counts[HKI_CPU] == 1)
         hint = " (to split the cores into more: hk_runtime_init, or HOCKET_CPUS)";
-    return hki_status_create(HK_NOT_FOUND, &facts, "there is no device \"%.100s\"%s; there %s %s%s",
-                             name, why, count == 1 ? "is" : "are", there, hint);
+    return hki_status_create(HK_NOT_FOUND, &facts, "there is no device \"%s\"%s; there %s %s%s",
+                             hki_quote(name, 100).text, why, count == 1 ? "is" : "are", there,
+                             hint);
 }
 
 /* ---- life ----------------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* Devices by name. */
 #include "base/cancel.h"
 #include "base/fill_struct.h"
+#include "base/text.h"
 #include "device/device_list.h"
 #include "engine/sched/queue.h"
 
@@ -15,7 +16,7 @@ static hki_device *failed_device(hki_runtime *runtime, const char *name)
 {
     hki_device *device = NULL;
     char short_name[sizeof device->name];
-    snprintf(short_name, sizeof short_name, "%.*s", (int)sizeof short_name - 1, name);
+    hki_format(short_name, sizeof short_name, "%s", name);
     hki_lock_acquire(&runtime->devices_lock);
     int count = runtime->failed_device_count;
     for (int i = 0; i < count && !device; i++)

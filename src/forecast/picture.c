@@ -1,4 +1,6 @@
 /* A forecast as a timeline: the step on the first device, or devices of a process, and on the slowest. */
+#include "base/quote.h"
+#include "base/text.h"
 #include "forecast/forecast.h"
 
 #include "trace/collect.h"
@@ -55,7 +57,8 @@ static void add_process(painter *self, int process)
         if (queue->device_index >= 0)
             snprintf(name, sizeof name, "device %lld", (long long)(first + queue->device_index));
         else
-            snprintf(name, sizeof name, "%.30s of %lld", queue->device, (long long)first);
+            hki_format(name, sizeof name, "%s of %lld", hki_quote(queue->device, 30).text,
+                       (long long)first);
         add_lane(self, process * scenario->queue_count + i, name, queue->name, queue->is_copy);
     }
 }

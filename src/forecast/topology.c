@@ -1,6 +1,7 @@
 /* Reads topologies. The text may be anything, so every member is checked, and one that is not known is refused. */
 #include "forecast/topology.h"
 
+#include "base/quote.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/whole_file.h"
@@ -48,21 +49,19 @@ static bool fail(reader *self, const char *format, ...)
 }
 
 /* The value as it stands in the text, cut where it is long. */
-static const char *quote(const json_t *value, char text[64])
+static hki_quoted quote(const json_t *value)
 {
     char *dumped = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-    snprintf(text, 64, "%.40s%s", dumped ? dumped : "something else",
-             dumped && strlen(dumped) > 40 ? "..." : "");
+    const hki_quoted quoted = hki_quote(dumped ? dumped : "something else", 43);
     free(dumped);
-    return text;
+    return quoted;
 }
 
 static bool fail_value(reader *self, const char *key, const json_t *value, const char *expected)
 {
-    char text[64];
     if (!value)
         return fail(self, "\"%s\" is missing; expected %s", key, expected);
-    return fail(self, "\"%s\" is %s; expected %s", key, quote(value, text), expected);
+    return fail(self, "\"%s\" is %s; expected %s", key, quote(value).text, expected);
 }
 
 /* ---- members ---------------------------------------------------------------------------------------- */
@@ -82,7 +81,8 @@ static bool check_keys(reader *self, const json_t *object, const char *const *ke
         for (i = 0; i < key_count; i++)
             used +=
                 snprintf(known + used, sizeof known - (size_t)used, "%s%s", i ? ", " : "", keys[i]);
-        return fail(self, "there is no key \"%.40s\"; expected one of %s", key, known);
+        return fail(self, "there is no key \"%s\"; expected one of %s", hki_quote(key, 40).text,
+                    known);
     }
     return true;
 }

@@ -88,7 +88,7 @@ hk_archive *(hk_load)(const char *path, hk_device device, const hk_load_options 
     HKI_HOLD(held);
     *self = (hk_archive){.refs = 1,
                          .device = hki_device_hold(device, &held),
-                         .may_map = !options->copy,
+                         .may_map = options->map,
                          .source.file = -1};
     if (self->device->runtime)
         hki_runtime_retain(self->device->runtime);

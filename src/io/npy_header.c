@@ -1,7 +1,9 @@
 /* The header of an npy file, a literal of Python of which only what NumPy writes is taken. */
 #include "io/npy.h"
 
+#include "base/quote.h"
 #include "base/regular_file.h"
+#include "base/utf8.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -93,7 +95,8 @@ static bool take_text(parser *self, char *text, size_t bytes)
     if (self->at == self->end)
         return fail(self, "the quote that ends a text");
     const size_t length = (size_t)(self->at++ - begin);
-    snprintf(text, bytes, "%.*s", (int)(length < bytes ? length : bytes - 1), begin);
+    snprintf(text, bytes, "%.*s", (int)(length < bytes ? length : hki_utf8_cut(begin, bytes - 1)),
+             begin);
     return true;
 }
 
@@ -177,7 +180,7 @@ static bool read_member(parser *self, description *found)
             self->error, HK_BAD_DATA,
             "its header has the key '%s'; 'descr', 'fortran_order' and 'shape' would "
             "be right",
-            key);
+            hki_quote(key, 20).text);
     if (*seen)
         return hki_io_fail(self->error, HK_BAD_DATA,
                            "its header has the key '%s' twice; once would be right", key);

@@ -139,7 +139,7 @@ static void test_hostile(void)
         {"{'descr': '<f4'}", 0, "has no 'fortran_order'"},
         {"{'descr': '<f4', 'fortran_order': True}", 0, "has no 'shape'"},
         {"{'descr': '<f4', 'descr': '<f4'}", 0, "the key 'descr' twice"},
-        {"{'descr': '<f4', 'colour\n': '<f4'}", 0, "the key 'colour?'; 'descr'"},
+        {"{'descr': '<f4', 'colour\n': '<f4'}", 0, "the key 'colour\\x0a'; 'descr'"},
         {"{'descr': '<f4' 'shape'", 0, "''' where a comma or the end"},
         {"{'descr': '<f4", 0, "ends where the quote that ends a text"},
         {"{'descr' '<f4'}", 0, "where a colon"},

@@ -1,5 +1,6 @@
 #include "io/npz.h"
 
+#include "base/quote.h"
 #include "io/npy.h"
 
 #include <stdio.h>
@@ -8,12 +9,26 @@
 
 static const char ending[] = ".npy";
 
+/* With escapes, to be freed; NULL: no memory. */
+static char *mended(const char *name)
+{
+    const size_t bytes = hki_mend_text(NULL, 0, name);
+    char *text = malloc(bytes);
+    if (text)
+        hki_mend_text(text, bytes, name);
+    return text;
+}
+
 /* Why no array can be made of a member, whatever it holds; entry->unsupported stays NULL where one can. */
-static bool note_unsupported(hki_io_entry *entry, bool is_npy, hki_io_error *error)
+static bool note_unsupported(hki_io_entry *entry, bool is_npy, bool is_utf8, hki_io_error *error)
 {
     const hki_zip_member *member = &entry->member;
     int length = 0;
-    if (!is_npy)
+    if (!is_utf8)
+        length = asprintf(&entry->unsupported,
+                          "has another name in the file, which is not UTF-8; one that is would be "
+                          "right");
+    else if (!is_npy)
         length = asprintf(&entry->unsupported, "is no member with the ending .npy");
     else if (member->is_encrypted)
         length = asprintf(&entry->unsupported, "is encrypted; a plain one would be right");
@@ -33,16 +48,14 @@ static bool add_member(void *context, const char *name, const hki_zip_member *me
     hki_io_contents *contents = context;
     const size_t length = strlen(name), tail = sizeof ending - 1;
     const bool is_npy = length > tail && !strcmp(name + length - tail, ending);
-    if (!hki_io_is_utf8(name))
-        return hki_io_fail(error, HK_BAD_DATA,
-                           "has a member %zu whose name is not UTF-8; save or fetch it again",
-                           contents->count);
-    hki_io_entry entry = {.name = strndup(name, is_npy ? length - tail : length),
+    const bool is_utf8 = hki_io_is_utf8(name);
+    hki_io_entry entry = {.name = is_utf8 ? strndup(name, is_npy ? length - tail : length)
+                                          : mended(name),
                           .is_member = true,
                           .member = *member};
     if (!entry.name)
         return hki_io_fail_memory(error);
-    if (note_unsupported(&entry, is_npy, error))
+    if (note_unsupported(&entry, is_npy, is_utf8, error))
         return hki_io_contents_add(contents, &entry, error);
     free(entry.name);
     return false;

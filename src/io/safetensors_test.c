@@ -92,8 +92,8 @@ static void test_round(const char *device_name)
     hk_archive_release(archive);
 }
 
-/* Large arrays are mapped: each get is an array of its own, which outlives archive and name. */
-static void test_mapped(bool copy)
+/* Large arrays are mapped where asked for, else read: each get is an array of its own, which outlives archive and name. */
+static void test_mapped(bool map)
 {
     HK_SCOPE;
     enum { COUNT = 100 * 1000 };
@@ -107,10 +107,10 @@ static void test_mapped(bool copy)
         {"wide", hk_scalar(3, HK_F64, (hk_device){0})}};
     CHECK(hk_ok(hk_save(path, entries, 3, NULL)));
     const uint64_t before = hk_device_get_memory(hk_device_default()).used_bytes;
-    hk_archive *archive = hk_load(path, (hk_device){0}, &(hk_load_options){.copy = copy});
+    hk_archive *archive = hk_load(path, (hk_device){0}, &(hk_load_options){.map = map});
     hk_array *x = hk_archive_get(archive, "x"), *y = hk_archive_get(archive, "x");
     const uint64_t taken = hk_device_get_memory(hk_device_default()).used_bytes - before;
-    CHECK(copy ? taken >= 2 * COUNT * sizeof *values : taken == 0);
+    CHECK(!map ? taken >= 2 * COUNT * sizeof *values : taken == 0);
     hk_archive_release(archive);
     unlink(path);
     CHECK(fixture_holds(x, values, COUNT * sizeof *values));
@@ -179,7 +179,7 @@ static void test_unsupported(void)
     fixture_check_message(hk_wait(hk_archive_get(archive, "a")), HK_UNSUPPORTED,
                           "made.safetensors: array \"a\" has dtype F8_E4M3; F64 to F16");
     fixture_check_message(hk_wait(hk_archive_get(archive, "c")), HK_UNSUPPORTED,
-                          "array \"c\" has dtype F4?;");
+                          "array \"c\" has dtype F4\\x0a;");
     fixture_check_message(hk_wait(hk_archive_get(archive, "d")), HK_UNSUPPORTED,
                           "array \"d\" has 9 axes; at most 8");
     CHECK(fixture_holds(hk_archive_get(archive, "b"), (char[]){4, 5, 6, 7}, 4));

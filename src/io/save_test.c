@@ -48,7 +48,7 @@ static void test_arguments(void)
     refused(path, &good, 1, &(hk_save_options){.metadata = none, .metadata_count = 1},
             "metadata[0].value is NULL");
     fixture_refused("", HK_INVALID_ARGUMENT, "argument path is empty");
-    fixture_refused(fixture_path("none.safetensors"), HK_NOT_FOUND, "not found");
+    fixture_refused(fixture_path("none.safetensors"), HK_NOT_FOUND, "there is no such file");
     mkdir(fixture_path("d.safetensors"), 0700);
     fixture_refused(fixture_path("d.safetensors"), HK_IO, "is a directory; pass a file of arrays");
     rmdir(fixture_path("d.safetensors"));
@@ -126,7 +126,50 @@ static void test_place(void)
     CHECK(hk_ok(hk_save(link, &entry, 1, NULL)));
     CHECK(!lstat(link, &facts) && S_ISLNK(facts.st_mode));
     CHECK(!stat(path, &facts) && (facts.st_mode & 0777) == 0640 && facts.st_nlink == 1);
+    unlink(path);
+    CHECK(hk_ok(hk_save(link, &entry, 1, NULL))); /* to where the link leads, which is nothing */
+    CHECK(!lstat(link, &facts) && S_ISLNK(facts.st_mode));
+    CHECK(!stat(path, &facts) && S_ISREG(facts.st_mode));
+    const mode_t mask = umask(027);
+    unlink(path);
+    CHECK(hk_ok(hk_save(path, &entry, 1, NULL)));
+    CHECK(!stat(path, &facts) && (facts.st_mode & 07777) == 0640);
+    umask(mask);
+    CHECK(!unlink(link) && !symlink("x.safetensors", link)); /* beside itself */
+    CHECK(!unlink(path) && hk_ok(hk_save(link, &entry, 1, NULL)) && !lstat(path, &facts));
+    CHECK_EQ_I64(fixture_files(false), 2);
     unlink(link);
+    unlink(path);
+}
+
+/* Whoever may give files away keeps their owner; a file that may not be written to stays. */
+static void test_owner(void)
+{
+    HK_SCOPE;
+    enum { NOBODY = 65534, OTHER = 12345 };
+    struct stat facts;
+    const char *path = fixture_path("x.safetensors");
+    const hk_save_entry entry = {"x", ones(3)};
+    CHECK(hk_ok(hk_save(path, &entry, 1, NULL)));
+    if (geteuid() == 0) {
+        CHECK(!chown(path, NOBODY, OTHER) && !chmod(path, 0664));
+        CHECK(hk_ok(hk_save(path, &entry, 1, NULL)));
+        CHECK(!stat(path, &facts) && facts.st_uid == NOBODY && facts.st_gid == OTHER);
+        CHECK_EQ_I64(facts.st_mode & 07777, 0664);
+        /* Who may not give the group gives no rights to another one. */
+        CHECK(!chmod(fixture_folder, 0777) && !chown(path, NOBODY, OTHER) && !seteuid(NOBODY));
+        CHECK(hk_ok(hk_save(path, &entry, 1, NULL)));
+        CHECK(!stat(path, &facts) && facts.st_uid == NOBODY && facts.st_gid != OTHER);
+        CHECK_EQ_I64(facts.st_mode & 07777, 0644);
+    }
+    if (geteuid() != 0) {
+        CHECK(!chmod(path, 0444));
+        fixture_check_message(hk_save(path, &entry, 1, NULL), HK_IO,
+                              "cannot be written: Permission denied");
+        CHECK_EQ_I64(fixture_files(false), 1);
+    }
+    if (getuid() == 0)
+        CHECK(!seteuid(0) && !chmod(fixture_folder, 0700));
     unlink(path);
 }
 
@@ -217,6 +260,7 @@ int main(void)
     test_failed_array();
     test_system();
     test_place();
+    test_owner();
     test_abandoned();
     test_threads();
     test_ended();

@@ -1,5 +1,6 @@
 /* Reads back what trace/chrome.c wrote. The text may be anything, so every value is checked before it is used.
  * Events are parsed one at a time: what memory a text can make this take is a small multiple of its length. */
+#include "base/quote.h"
 #include "trace/chrome.h"
 #include "trace/json_input.h"
 
@@ -306,8 +307,9 @@ static bool read_wait(reader *self, const json_t *event, const json_t *args)
     while (number < HKI_TRACE_WAIT_KIND_COUNT && strcmp(kinds[number], kind))
         number++;
     if (number == HKI_TRACE_WAIT_KIND_COUNT)
-        return hki_json_fail(&self->in, "\"wait\" is \"%.40s\"; expected %s, %s, %s, %s or %s",
-                             kind, kinds[0], kinds[1], kinds[2], kinds[3], kinds[4]);
+        return hki_json_fail(&self->in, "\"wait\" is \"%s\"; expected %s, %s, %s, %s or %s",
+                             hki_quote(kind, 40).text, kinds[0], kinds[1], kinds[2], kinds[3],
+                             kinds[4]);
     wait->kind = (hki_trace_wait_kind)number;
     timeline->wait_count++;
     return true;

@@ -424,7 +424,7 @@ static void test_refused(void)
     check_damaged("\"X\"", "\"sequence\":2,", "\"sequence\":3,",
                   "two calls have the sequence number 3");
     check_damaged("\"X\"", "\"wait\":\"room\"", "\"wait\":\"\\u001bdoom\"",
-                  "\"wait\" is \"?doom\"; expected array");
+                  "\"wait\" is \"\\x1bdoom\"; expected array");
     check_damaged("\"X\"", "\"ended_by\":7", "\"ended_by\":70", "names call 70");
     check_damaged("\"square_sum\"", "\"dur\":65.000", "\"dur\":20.000",
                   "overlaps the one around it in part");

@@ -1,6 +1,7 @@
 /* A timeline in numbers, and in a page of text. */
 #include "trace/summary.h"
 #include "base/integer.h"
+#include "base/quote.h"
 #include "trace/quantity.h"
 
 #include <stdio.h>
@@ -410,10 +411,24 @@ static void write_peaks(const page *self)
         hki_write(self->writer, "%s\n", timeline->counter_count > MOST_PEAKS ? "; ..." : ".");
 }
 
+/* Names are from a file, or the program's: nothing in them steers a terminal. */
+static void write_shown(hki_writer *writer, const hki_writer *text)
+{
+    const size_t bytes = text->data ? hki_mend_text(NULL, 0, text->data) : 0;
+    char *shown = bytes ? malloc(bytes) : NULL;
+    if (shown) {
+        hki_mend_text(shown, bytes, text->data);
+        hki_write_bytes(writer, shown, bytes - 1);
+    }
+    writer->is_failed = writer->is_failed || text->is_failed || (bytes && !shown);
+    free(shown);
+}
+
 void hki_timeline_write_text(const hki_timeline *timeline, hki_writer *writer)
 {
+    hki_writer text = {0};
     page self = {
-        .timeline = timeline, .writer = writer, .summary = hki_timeline_summarize(timeline)};
+        .timeline = timeline, .writer = &text, .summary = hki_timeline_summarize(timeline)};
     for (int i = 0; i < timeline->call_count; i++)
         self.is_simulated |= timeline->queues[timeline->calls[i].queue].is_simulated;
     write_head(&self);
@@ -427,4 +442,6 @@ void hki_timeline_write_text(const hki_timeline *timeline, hki_writer *writer)
     }
     write_waits(&self);
     write_peaks(&self);
+    write_shown(writer, &text);
+    free(text.data);
 }

@@ -129,6 +129,20 @@ static void a_late_host_is_told(void)
     hki_timeline_destroy(timeline);
 }
 
+/* Of a file that somebody made, say. */
+static void names_steer_no_terminal(void)
+{
+    hki_timeline *timeline = fixture_timeline();
+    const char *steers = hki_timeline_text(timeline, "\x1b[31mred\xe9");
+    for (int i = 0; i < timeline->call_count; i++)
+        timeline->calls[i].operation = timeline->calls[i].file = steers;
+    CHECK(says(timeline, "\\x1b[31mred\\xe9"));
+    char *text = text_of(timeline);
+    CHECK(!strchr(text, '\x1b') && !strchr(text, '\xe9'));
+    free(text);
+    hki_timeline_destroy(timeline);
+}
+
 static void an_empty_timeline_is_no_trouble(void)
 {
     hki_timeline *timeline = hki_timeline_create();
@@ -185,6 +199,7 @@ int main(void)
     numbers_of_fixture();
     idle_queues_do_not_count();
     a_late_host_is_told();
+    names_steer_no_terminal();
     an_empty_timeline_is_no_trouble();
     a_page_is_a_page();
     return check_result();

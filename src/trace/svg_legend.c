@@ -1,4 +1,5 @@
 /* The legend of the picture of lanes, and how its numbers and times are written. */
+#include "base/quote.h"
 #include "trace/palette.h"
 #include "trace/svg_internal.h"
 
@@ -125,9 +126,7 @@ double hki_svg_write_legend(const hki_svg *self)
                   "\"/><text x=\"%s\" y=\"%s\">",
                   hki_svg_px(x).text, hki_svg_px(y).text, shares[i].colour, hki_svg_px(x + 18).text,
                   hki_svg_px(y + 10).text);
-        char name[48];
-        snprintf(name, sizeof name, "%.40s", shares[i].operation);
-        hki_write_xml(writer, name);
+        hki_write_xml(writer, hki_quote(shares[i].operation, 40).text);
         hki_write(writer, "<tspan class=\"amount\" dx=\"6\">%s</tspan></text>\n", time.text);
         x += width;
     }

@@ -1,4 +1,5 @@
 #include "base/text.h"
+#include "base/utf8.h"
 #include "trace/timeline.h"
 
 #include <stdarg.h>
@@ -56,23 +57,6 @@ void hki_write(hki_writer *writer, const char *format, ...)
     va_end(args);
 }
 
-/* Bytes of the UTF-8 sequence at `text`; 0 when it is none. */
-static size_t sequence_length(const unsigned char *text)
-{
-    size_t length = text[0] < 0x80                       ? 1
-                    : text[0] >= 0xC2 && text[0] <= 0xDF ? 2
-                    : text[0] >= 0xE0 && text[0] <= 0xEF ? 3
-                    : text[0] >= 0xF0 && text[0] <= 0xF4 ? 4
-                                                         : 0;
-    for (size_t i = 1; i < length; i++)
-        if ((text[i] & 0xC0) != 0x80)
-            return 0;
-    bool is_overlong = (text[0] == 0xE0 && text[1] < 0xA0) || (text[0] == 0xF0 && text[1] < 0x90);
-    bool is_surrogate = text[0] == 0xED && text[1] >= 0xA0;
-    bool is_beyond = text[0] == 0xF4 && text[1] >= 0x90;
-    return is_overlong || is_surrogate || is_beyond ? 0 : length;
-}
-
 /* Writes `text` in runs of what stands for itself everywhere; `escape` writes the other characters (length 0: a
  * byte that is no UTF-8), and returns false for those that stand for themselves in its format. */
 static void write_escaped(hki_writer *writer, const char *text,
@@ -80,7 +64,7 @@ static void write_escaped(hki_writer *writer, const char *text,
 {
     const unsigned char *run = (const unsigned char *)text, *at = run;
     while (*at) {
-        size_t length = sequence_length(at);
+        size_t length = hki_utf8_letter((const char *)at, strnlen((const char *)at, 4));
         unsigned char c = *at;
         bool is_special = !length || c < 0x20 || c == 0x7F || strchr("\"\\&<>", c);
         if (is_special) {

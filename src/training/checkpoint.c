@@ -84,9 +84,9 @@ static bool texts_init(texts *self, hki_parts *parts)
         const char *key = of->metadata[i].key;
         if (key && !strncmp(key, "hocket.", 7))
             return hki_parts_refuse(parts, HK_INVALID_ARGUMENT,
-                                    "metadata[%zu].key is \"%.80s\", but names that begin with "
+                                    "metadata[%zu].key is \"%s\", but names that begin with "
                                     "hocket. are kept for checkpoints",
-                                    i, key);
+                                    i, hki_quote(key, 80).text);
         self->entries[self->count++] = of->metadata[i];
     }
     return true;
@@ -227,8 +227,8 @@ static bool read_text(loading *self, const char *key, const char *what, uint64_t
                                 "the file has no %s (%s in its metadata)", what, key);
     return read_numbers(text, numbers, count) ||
            hki_parts_refuse(&self->parts, HK_BAD_DATA,
-                            "%s in the metadata is \"%.80s\"; %d whole numbers would be right", key,
-                            text, count);
+                            "%s in the metadata is \"%s\"; %d whole numbers would be right", key,
+                            hki_quote(text, 80).text, count);
 }
 
 static bool read_stream(loading *self, const char *key, hk_generator_state *state)
@@ -285,13 +285,13 @@ static bool read_texts(loading *self)
     uint64_t counters[2];
     if (!version || strcmp(version, format_version) != 0)
         return hki_parts_refuse(&self->parts, HK_BAD_DATA,
-                                "is no checkpoint: hocket.checkpoint in its metadata is %.40s; %s "
+                                "is no checkpoint: hocket.checkpoint in its metadata is %s; %s "
                                 "would be right",
-                                version ? version : "missing", format_version);
+                                hki_quote(version ? version : "missing", 40).text, format_version);
     if (optimizer && (!method || strcmp(method, hk_optimizer_get_method(optimizer)) != 0))
-        return hki_parts_refuse(&self->parts, HK_INVALID_ARGUMENT,
-                                "optimizer is %s, but the file has %.40s",
-                                hk_optimizer_get_method(optimizer), method ? method : "none");
+        return hki_parts_refuse(
+            &self->parts, HK_INVALID_ARGUMENT, "optimizer is %s, but the file has %s",
+            hk_optimizer_get_method(optimizer), hki_quote(method ? method : "none", 40).text);
     if (!read_text(self, "hocket.counters", "counters", counters, 2))
         return false;
     self->counters[0] = (int64_t)counters[0];
@@ -317,7 +317,8 @@ static bool check_none_left(loading *self)
                                   is_of(name, "array.", of->array_count);
         if (is_concerned && !hki_parts_find(&self->parts, name))
             return hki_parts_refuse(&self->parts, HK_INVALID_ARGUMENT,
-                                    "the file has %.200s, which what is given has not", name);
+                                    "the file has %s, which what is given has not",
+                                    hki_quote(name, 200).text);
     }
     return true;
 }
@@ -443,8 +444,8 @@ const hk_status *(hk_checkpoint_load)(const char *path, hk_checkpoint *checkpoin
     hki_array_uncapturable("checkpoint_load", "a file is read once; load before the capture");
     HK_SCOPE;
     HK_PAUSE;
-    self.archive = (hk_load)(path, (hk_device){NULL},
-                             &(hk_load_options){.format = HK_FORMAT_SAFETENSORS, .copy = true});
+    self.archive =
+        (hk_load)(path, (hk_device){NULL}, &(hk_load_options){.format = HK_FORMAT_SAFETENSORS});
     if (!checkpoint)
         hki_parts_refuse(&self.parts, HK_INVALID_ARGUMENT, "argument checkpoint is NULL");
     else if (read_all(&self))

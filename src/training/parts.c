@@ -1,5 +1,6 @@
 #include "training/parts.h"
 
+#include "base/quote.h"
 #include "base/source.h"
 #include "base/text.h"
 #include "nn/module.h"
@@ -254,9 +255,9 @@ static bool add_array(hki_parts *self, const hk_save_entry *entry, size_t index)
     hki_part part = {.array = entry->array};
     if (!entry->array || !entry->name || strlen(entry->name) >= HK_MODULE_PATH_BYTES)
         return hki_parts_refuse(self, HK_INVALID_ARGUMENT,
-                                "arrays[%zu] is %p, of name \"%.80s\"; give an array and a name of "
+                                "arrays[%zu] is %p, of name \"%s\"; give an array and a name of "
                                 "less than %d bytes",
-                                index, (const void *)entry->array, entry->name ? entry->name : "",
+                                index, (const void *)entry->array, hki_quote(entry->name, 80).text,
                                 HK_MODULE_PATH_BYTES);
     hki_format(part.name, sizeof part.name, "array.%s", entry->name);
     if (hki_parts_find(self, part.name))

@@ -1,5 +1,6 @@
 #include "world/exchange.h"
 
+#include "base/config.h"
 #include "world/link.h"
 
 #include <stdlib.h>
@@ -106,7 +107,9 @@ static void set_header(hki_exchange *self, const hki_exchange_plan *plan)
                              .count = size,
                              .hash = plan->call->hash,
                              .order = plan->call->order,
-                             .arrays = plan->arrays};
+                             .arrays = plan->arrays,
+                             .checks_lines =
+                                 atomic_load_explicit(&hki_config_checks, memory_order_relaxed)};
     hki_header_set_source(&self->own, self->source);
 }
 

@@ -40,12 +40,13 @@ typedef struct hki_header {
     int32_t line;
     uint8_t
         accelerator; /* whose memory the arrays are in: 0: the host's; else its number on the rank, from 1, and HKI_DIRECT */
-    char file[23];   /* the end of its name */
+    uint8_t checks_lines; /* this rank has HOCKET_CHECK: then all compare where calls stand */
+    char file[22];        /* the end of its name; "": not known */
 } hki_header;
 
 enum { HKI_BY_LIBRARY = 1 };
 enum { HKI_DIRECT = 128 }; /* its data must not go by the host */
-enum { HKI_HEADER_BYTES = 64, HKI_HEADER_MAGIC = 0x686b7733 };
+enum { HKI_HEADER_BYTES = 64, HKI_HEADER_MAGIC = 0x686b7734 };
 _Static_assert(sizeof(hki_header) == HKI_HEADER_BYTES, "as it is sent");
 
 typedef struct hki_wire_record {

@@ -39,6 +39,19 @@ static void test_match(void)
     CHECK(hki_headers_match(headers, RANKS, ranks, why, sizeof why));
     headers[3].line = 99; /* lines may differ */
     CHECK(hki_headers_match(headers, RANKS, ranks, why, sizeof why));
+    headers[2].checks_lines = 1; /* unless one of them looks */
+    check_why(headers,
+              "rank 3 calls group_broadcast of 12 float32 on each device from 1 (train.c:41)",
+              "but rank 9 calls group_broadcast of 12 float32 on each device from 1 (train.c:99): "
+              "HOCKET_CHECK is set");
+    headers[3].line = 41;
+    CHECK(hki_headers_match(headers, RANKS, ranks, why, sizeof why));
+    hki_header_set_source(&headers[0], (hk_source){"other/place.c", 41});
+    check_why(headers, "(place.c:41)", "from the same line");
+    hki_header_set_source(&headers[0], (hk_source){NULL, 0}); /* not known */
+    CHECK(hki_headers_match(headers, RANKS, ranks, why, sizeof why));
+    headers[0] = usual();
+    headers[2].checks_lines = 0;
     headers[2].root = 2;
     check_why(headers,
               "rank 3 calls group_broadcast of 12 float32 on each device from 1 "

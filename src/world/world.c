@@ -3,6 +3,7 @@
 
 #include "base/cancel.h"
 #include "base/config.h"
+#include "base/quote.h"
 #include "base/rank_launcher.h"
 #include "base/text.h"
 #include "world/link.h"
@@ -44,8 +45,8 @@ static const hk_status *read_word(const char *option, const char *name, const ch
             *chosen = i;
             return NULL;
         }
-    return hki_status_create(HK_INVALID_ARGUMENT, &facts, "option %s is \"%.40s\"; expected %s",
-                             name, option, expected);
+    return hki_status_create(HK_INVALID_ARGUMENT, &facts, "option %s is \"%s\"; expected %s", name,
+                             hki_quote(option, 40).text, expected);
 }
 
 static const hk_status *read_mode(const hk_world_options *options, int *chosen)
@@ -76,7 +77,8 @@ static const hk_status *read_seconds(double option, const char *name, const char
         *seconds = hki_read_double(text, &end);
         if (*end || !is_time(*seconds))
             return hki_status_create(HK_INVALID_ARGUMENT, &facts,
-                                     "%s is \"%.40s\"; expected seconds above 0", variable, text);
+                                     "%s is \"%s\"; expected seconds above 0", variable,
+                                     hki_quote(text, 40).text);
     }
     return NULL;
 }

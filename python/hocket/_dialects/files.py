@@ -9,14 +9,14 @@ _KEY = "hocket.holds"  # the text in a file that says whether it holds an array,
 
 def _format(path):
     """None where the path's ending says the format; else that of the library's own files."""
-    return None if _os.path.splitext(_os.fspath(path))[1][1:] in _files.FORMATS else "safetensors"
+    return None if _os.path.splitext(_os.fsdecode(path))[1][1:] in _files.FORMATS else "safetensors"
 
 
 def save(path, value):
     """One Array, a list or tuple of them, or a dict of them by text."""
     kind = "array" if isinstance(value, _core.Array) else "list" if isinstance(value, (list, tuple)) else "dict"
     arrays = {"array": value} if kind == "array" else {str(i): x for i, x in enumerate(value)} if kind == "list" else dict(value)
-    keeps_texts = _format(path) or _os.fspath(path).endswith(".safetensors")
+    keeps_texts = _format(path) or _os.fsdecode(path).endswith(".safetensors")
     _files.save(path, arrays, metadata={_KEY: kind} if keeps_texts else None, format=_format(path))
 
 

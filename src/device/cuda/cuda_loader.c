@@ -1,4 +1,5 @@
 #include "device/cuda/cuda_loader.h"
+#include "base/quote.h"
 #include "base/text.h"
 
 #include <ctype.h>
@@ -19,10 +20,11 @@ static const hk_status *choice_error(const hki_cuda_choice *choice, const char *
     const hki_status_facts facts = {.operation = "runtime_init"};
     return hki_status_create(
         HK_INVALID_ARGUMENT, &facts,
-        "%s is \"%.100s\"; at \"%.40s\" expected off, or all or a GPU's number "
+        "%s is \"%s\"; at \"%s\" expected off, or all or a GPU's number "
         "from 0 to %d, each with /PARTS from 1 to %d where it is to be several "
         "devices, such as 0,2 or all/2",
-        choice->origin, text, item, HKI_CUDA_MAX_GPUS - 1, HKI_CUDA_MAX_PARTS);
+        choice->origin, hki_quote(text, 100).text, hki_quote(item, 40).text, HKI_CUDA_MAX_GPUS - 1,
+        HKI_CUDA_MAX_PARTS);
 }
 
 /* A number of [low, high] at *text, which goes behind it. */

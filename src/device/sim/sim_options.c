@@ -1,4 +1,5 @@
 /* What HOCKET_SIM and hk_sim_options say of simulated devices. */
+#include "base/quote.h"
 #include "base/text.h"
 #include "device/sim/sim_device.h"
 
@@ -152,10 +153,9 @@ static bool read_value(const field *self, const char *text, double *value)
 static const hk_status *text_error(const char *text, const char *part, const char *wanted)
 {
     const hki_status_facts facts = {.operation = "runtime_init"};
-    return hki_status_create(
-        HK_INVALID_ARGUMENT, &facts,
-        "environment variable HOCKET_SIM is \"%.100s\"; at \"%.40s\" expected %s", text, part,
-        wanted);
+    return hki_status_create(HK_INVALID_ARGUMENT, &facts,
+                             "environment variable HOCKET_SIM is \"%s\"; at \"%s\" expected %s",
+                             hki_quote(text, 100).text, hki_quote(part, 40).text, wanted);
 }
 
 /* "link=4G" */

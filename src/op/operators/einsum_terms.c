@@ -1,4 +1,5 @@
 #include "op/operators/einsum_terms.h"
+#include "base/quote.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -171,9 +172,9 @@ static bool check_count(const reader *self, int count)
     for (const char *c = self->text; *c; c++)
         terms += *c == ',' && terms < INT32_MAX;
     return terms == count || hki_call_refuse(self->call, HK_INVALID_ARGUMENT,
-                                             "subscripts \"%.*s\" are of %d operands, but there "
+                                             "subscripts \"%s\" are of %d operands, but there "
                                              "are %d",
-                                             SHOWN, self->text, terms, count);
+                                             hki_quote(self->text, SHOWN).text, terms, count);
 }
 
 bool hki_einsum_parse(hki_call *call, const char *subscripts, hk_array *const *inputs, int count,
