@@ -1,5 +1,6 @@
-/* Ctrl-C, and SIGTERM, by which schedulers and containers end what they run: an orderly end is asked for. The second Ctrl-C kills;
- * further SIGTERMs do not, for one may come by several ways, and SIGKILL is what comes behind. */
+/* Ctrl-C, and SIGTERM, by which schedulers and containers end what they run: an orderly end is
+ * asked for. The second Ctrl-C kills; further SIGTERMs do not, for one may come by several ways,
+ * and SIGKILL is what comes behind. */
 #ifndef HOCKET_CLI_INTERRUPT_H
 #define HOCKET_CLI_INTERRUPT_H
 

@@ -4,6 +4,7 @@
 #include "interrupt.h"
 #include "output_file.h"
 #include "saved_training.h"
+#include "train_choices.h"
 #include "train_report.h"
 
 #include <inttypes.h>
@@ -527,40 +528,6 @@ static bool check_options(const training *self)
     return false;
 }
 
-static bool find_schedule(training *self)
-{
-    static const char *const names[] = {"constant", "cosine", "step", "warm-up"};
-    if (!self->options.schedule)
-        return true;
-    for (int i = 0; i < 4; i++)
-        if (!strcmp(self->options.schedule, names[i])) {
-            self->schedule = (lr_schedule)i;
-            return true;
-        }
-    options_complain(&train_command,
-                     "--lr-schedule is \"%s\"; expected constant, cosine, step or warm-up",
-                     self->options.schedule);
-    return false;
-}
-
-static bool find_optimizer(train_options *options)
-{
-    static const char *const names[] = {"momentum", "adam",    "adamw",
-                                        "rmsprop",  "adagrad", "adadelta"};
-    if (options->optimizer && !strcmp(options->optimizer, "sgd"))
-        options->optimizer = NULL;
-    if (!options->optimizer)
-        return true;
-    for (int i = 0; i < 6; i++)
-        if (!strcmp(options->optimizer, names[i]))
-            return true;
-    options_complain(&train_command,
-                     "--optimizer is \"%s\"; expected sgd, momentum, adam, adamw, rmsprop, "
-                     "adagrad or adadelta",
-                     options->optimizer);
-    return false;
-}
-
 /* What is wanted: false, and said, where that cannot be. */
 static bool find_wanted(training *self, const char *name)
 {
@@ -570,7 +537,9 @@ static bool find_wanted(training *self, const char *name)
         complain_model(&train_command, name);
         return false;
     }
-    if (!check_options(self) || !find_schedule(self) || !find_optimizer(&self->options))
+    if (!check_options(self) ||
+        !find_schedule(&train_command, self->options.schedule, &self->schedule) ||
+        !find_optimizer(&train_command, &self->options.optimizer))
         return false;
     fill_in(self);
     return true;

@@ -455,7 +455,7 @@ static float sum_in_pairs(const double *losses, int count)
                       : sum_in_pairs(losses, half) + sum_in_pairs(losses + half, count - half);
 }
 
-/* Ranks also tell each other whether they have been interrupted. */
+/* Ranks also tell each other by which signal they have been interrupted. */
 static const hk_status *sum_of_ranks(trainer *self, const double *own, double *sum)
 {
     const int ranks = rank_count(self), n = self->model.device_count;

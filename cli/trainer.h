@@ -87,7 +87,7 @@ void trainer_start_epoch(trainer *self, int64_t epoch);
 bool trainer_step(trainer *self);
 /* Blocks until the oldest `count` steps not yet read are finished; so many were issued. */
 void trainer_wait(const trainer *self, int64_t count);
-/* It is to end: Ctrl-C, in a group as soon as all ranks know of it. */
+/* The signal by which it is to end, in a group as soon as all ranks know of it; 0: none. */
 int trainer_signal(const trainer *self);
 /* Blocks until the oldest step not yet read is finished; its mean loss goes to *loss. */
 const hk_status *trainer_read_step(trainer *self, double *loss);

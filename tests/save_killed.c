@@ -1,5 +1,6 @@
-/* A process that saves again and again is killed at random moments, by SIGKILL, SIGTERM or SIGINT: the path always holds a whole file, the last one
- * that hk_save, or hk_checkpoint_save, said was saved or the one after it. */
+/* A process that saves again and again is killed at random moments, by SIGKILL, SIGTERM or
+ * SIGINT: the path always holds a whole file, the last one that hk_save, or hk_checkpoint_save,
+ * said was saved or the one after it. */
 #include "base/sanitizer.h"
 #include "tests/io_fixture.h"
 

@@ -1,5 +1,6 @@
-/* With HOCKET_CHECK=1: sums of one shape and dtype that have changed places on a rank fail on all ranks, and the record names
- * both lines; called, recorded for gradients, and captured. Run by each launcher with several ranks: see cmake/world_tests.cmake. */
+/* With HOCKET_CHECK=1: sums of one shape and dtype that have changed places on a rank fail on
+ * all ranks, and the record names both lines; called, recorded for gradients, and captured. Run
+ * by each launcher with several ranks: see cmake/world_tests.cmake. */
 #include "check.h"
 
 #include <hocket/hocket.h>

@@ -53,16 +53,20 @@ typedef struct hk_save_options {
     size_t metadata_count;
 } hk_save_options;
 
-/* Saves the arrays, from any devices, as one file. Blocks: waits for the arrays, and until the medium has the file. HK_OK means
- * that it is on disk, whole, under its name. Other threads should not write to the arrays meanwhile: each is read by itself.
+/* Saves the arrays, from any devices, as one file. Blocks: waits for the arrays, and until the
+ * medium has the file. HK_OK means that it is on disk, whole, under its name. Other threads
+ * should not write to the arrays meanwhile: each is read by itself.
  *
- * Atomic: a new file is written beside the old one, synchronised, and renamed over it. Where saving fails, or the process is
- * killed, or power goes, the path holds what it held before. What a killed process leaves, `path`.….part, is removed by the
- * next save to that path. A path that is no regular file, such as /dev/null, is written to as it is. A file that is replaced
- * leaves its owner, group and mode, as far as the process may give them; a link stays one, to the new file.
+ * Atomic: a new file is written beside the old one, synchronised, and renamed over it. Where
+ * saving fails, or the process is killed, or power goes, the path holds what it held before.
+ * What a killed process leaves, `path`.….part, is removed by the next save to that path. A path
+ * that is no regular file, such as /dev/null, is written to as it is. A file that is replaced
+ * leaves its owner, group and mode, as far as the process may give them; a link stays one, to
+ * the new file.
  *
- * A failed array fails the call with its own record. Other failures: HK_INVALID_ARGUMENT, HK_UNSUPPORTED (a dtype that the
- * format lacks), HK_IO, HK_OUT_OF_MEMORY. Takes host memory for one copy of the largest array. options may be NULL. */
+ * A failed array fails the call with its own record. Other failures: HK_INVALID_ARGUMENT,
+ * HK_UNSUPPORTED (a dtype that the format lacks), HK_IO, HK_OUT_OF_MEMORY. Takes host memory for
+ * one copy of the largest array. options may be NULL. */
 HK_API const hk_status *hk_save(const char *path, const hk_save_entry *entries, size_t count,
                                 const hk_save_options *options);
 
@@ -74,8 +78,8 @@ typedef struct hk_archive hk_archive;
 /* Zero means the default. */
 typedef struct hk_load_options {
     hk_file_format format;
-    bool
-        map; /* large arrays are the file's pages, and nothing is read before it is used: hk_archive_get says at what price */
+    /* Large arrays are the file's pages, read when they are used: see hk_archive_get. */
+    bool map;
 } hk_load_options;
 
 /* Opens a file: reads which arrays it has, and checks all that can be told without their values. Never NULL: what cannot be read
@@ -93,17 +97,20 @@ HK_API size_t hk_archive_count(const hk_archive *archive);
 HK_API const char *hk_archive_name(const hk_archive *archive, size_t i);
 HK_API bool hk_archive_has(const hk_archive *archive, const char *name);
 
-/* A new array with the values of that name; name NULL: of the only array. Belongs to the scope. It may be written to: neither
- * the file nor what was got before changes. Blocks while it reads. Failures: that of a failed archive; HK_NOT_FOUND (no array of
- * that name), HK_BAD_DATA, HK_UNSUPPORTED (a dtype or a number of axes that no array can have), HK_IO, HK_OUT_OF_MEMORY.
+/* A new array with the values of that name; name NULL: of the only array. Belongs to the scope.
+ * It may be written to: neither the file nor what was got before changes. Blocks while it reads.
+ * Failures: that of a failed archive; HK_NOT_FOUND (no array of that name), HK_BAD_DATA,
+ * HK_UNSUPPORTED (a dtype or a number of axes that no array can have), HK_IO, HK_OUT_OF_MEMORY.
  *
  * What one array is does not matter to others: those that can be had are, whatever the file has besides.
  *
- * The values are read, so that the file may do what it likes afterwards. With the option `map` large arrays on a CPU device are
- * memory of the process that the system fills from the file when it is used, and that hk_device_memory does not count.
- * Then the file must not be cut short or changed in place while they live, which would kill the process (SIGBUS) or
- * change the values; replacing it by hk_save or a rename is fine. Read all the same: arrays of other devices, small
- * ones, bools, npz, and what lies badly aligned or in another order than this machine's. */
+ * The values are read, so that the file may do what it likes afterwards. With the option `map`
+ * large arrays on a CPU device are memory of the process that the system fills from the file
+ * when it is used, and that hk_device_memory does not count. Then the file must not be cut short
+ * or changed in place while they live, which would kill the process (SIGBUS) or change the
+ * values; replacing it by hk_save or a rename is fine. Read all the same: arrays of other
+ * devices, small ones, bools, npz, and what lies badly aligned or in another order than this
+ * machine's. */
 HK_API hk_array *hk_archive_get(const hk_archive *archive, const char *name);
 
 /* Texts about the file: how many, the i-th one's name, NULL where i is out of range, and the one of that name, NULL where there

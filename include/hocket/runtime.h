@@ -49,11 +49,13 @@ typedef struct hk_sim_options {
     uint64_t memory_bytes;    /* default 1 GiB */
 } hk_sim_options;
 
-/* Zero means the default; each has an environment variable, which the field overrides. HOCKET_TUNE: see hk_kernel_choices.
- * HOCKET_CHECK=1 finds handles that are used after their release: each use is told on the standard error, and fails what is made
- * from it. Handles (not elements) that were released last stay for that. Among several processes it finds calls of groups
- * (hocket/world.h) that are not in the same order on all ranks, though their shapes and dtypes are the same: what one rank calls from
- * another line fails on all ranks, and the record names both lines. One rank that has it is enough. */
+/* Zero means the default; each has an environment variable, which the field overrides.
+ * HOCKET_TUNE: see hk_kernel_choices. HOCKET_CHECK=1 finds handles that are used after their
+ * release: each use is told on the standard error, and fails what is made from it. Handles (not
+ * elements) that were released last stay for that. Among several processes it finds calls of
+ * groups (hocket/world.h) that are not in the same order on all ranks, though their shapes and
+ * dtypes are the same: what one rank calls from another line fails on all ranks, and the record
+ * names both lines. One rank that has it is enough. */
 typedef struct hk_runtime_options {
     int cpu_devices;          /* HOCKET_CPUS: cpu:0 … cpu:N-1 split the cores; default 1 */
     int cpu_cores;            /* HOCKET_CORES: cores to use in all; default: all that are allowed */

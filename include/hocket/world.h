@@ -1,16 +1,20 @@
 /* Processes that compute together: ranks, groups of them, and what all ranks of a group do at once.
  *
- * A launcher (mpirun, srun) starts one program many times. Each process is a rank; all of them are the world. Without a launcher
- * there is one rank, and every function below works. docs/MACHINES.md is the guide.
+ * A launcher (mpirun, srun) starts one program many times. Each process is a rank; all of them
+ * are the world. Without a launcher there is one rank, and every function below works.
+ * docs/MACHINES.md is the guide.
  *
- * Functions of a group return at once, like all others: they are calls of the engine, and wait for their arrays only. All ranks of
- * a group call the same ones, in the same order, with arrays of one shape and dtype. Ranks tell each other so before data moves. What
- * differs fails on all ranks, with one record; HOCKET_CHECK=1 compares the lines of calls, too: see hk_runtime_options. So does an input that has failed: the record of the lowest rank goes to all. When a rank
- * is lost, the others fail with HK_DEVICE_LOST, and so does what they do together from then on: see hk_world_options.
+ * Functions of a group return at once, like all others: they are calls of the engine, and wait
+ * for their arrays only. All ranks of a group call the same ones, in the same order, with arrays
+ * of one shape and dtype. Ranks tell each other so before data moves. What differs fails on all
+ * ranks, with one record; HOCKET_CHECK=1 compares the lines of calls, too: see
+ * hk_runtime_options. So does an input that has failed: the record of the lowest rank goes to
+ * all. When a rank is lost, the others fail with HK_DEVICE_LOST, and so does what they do
+ * together from then on: see hk_world_options.
  *
- * Between GPUs of different ranks data goes by NCCL where it can, between other accelerators by way of the host: see hk_world_options.
- * Arrays with gaps are copied first. Calls of one group from several threads have an order that the program must make the same on
- * all ranks. */
+ * Between GPUs of different ranks data goes by NCCL where it can, between other accelerators by
+ * way of the host: see hk_world_options. Arrays with gaps are copied first. Calls of one group
+ * from several threads have an order that the program must make the same on all ranks. */
 #ifndef HOCKET_WORLD_H
 #define HOCKET_WORLD_H
 

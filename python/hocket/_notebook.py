@@ -35,7 +35,8 @@ def module(self):
 
 def picture(svg):
     """An SVG as an image of its own, whose styles stay in it."""
-    return f"<img alt='' src='data:image/svg+xml;base64,{_base64.b64encode(svg.encode(errors="replace")).decode()}'/>"
+    code = _base64.b64encode(svg.encode(errors="replace")).decode()
+    return f"<img alt='' src='data:image/svg+xml;base64,{code}'/>"
 
 
 class CallGraph:

@@ -66,10 +66,12 @@ hk_array *py_array_get(PyObject *object, const char *argument);
 
 /* ---- texts ---------------------------------------------------------------------------------------------- */
 
-/* A str of UTF-8, of which what is none is replaced: for texts that only people read. Of paths: PyUnicode_DecodeFSDefault. */
+/* A str of UTF-8, of which what is none is replaced: for texts that only people read. Of paths:
+ * PyUnicode_DecodeFSDefault. */
 PyObject *py_text(const char *text);
-/* The characters of a str, which lives as long. NULL and raises where it is none, or has a 0 inside, where C would cut it;
- * `argument` is the name that the message tells. Paths: PyUnicode_FSConverter. */
+/* The characters of a str, which lives as long. NULL and raises where it is none, or has a 0
+ * inside, where C would cut it; `argument` is the name that the message tells. Paths:
+ * PyUnicode_FSConverter. */
 const char *py_chars(PyObject *text, const char *argument);
 
 /* ---- source lines ------------------------------------------------------------------------------------- */

@@ -132,8 +132,8 @@ static int create_temporary(hki_draft *self, mode_t mode)
     return EEXIST;
 }
 
-/* Owner, group and mode become those of the file that is replaced. Where the group cannot be given, nobody gets rights for it that
- * the file did not give to all. */
+/* Owner, group and mode become those of the file that is replaced. Where the group cannot be
+ * given, nobody gets rights for it that the file did not give to all. */
 static int keep_owner(int file, const struct stat *before)
 {
     struct stat now;

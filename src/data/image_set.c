@@ -229,7 +229,7 @@ static hk_code read_in(const char *folder, const char *name, uint64_t byte_limit
                              "not enough memory for its path");
     if (!*path) /* it was there a moment ago */
         return hki_data_fail(HK_NOT_FOUND, message, message_bytes, name,
-                             "not found, with or without .gz; put it back");
+                             "there is no such file, with or without .gz; put it back");
     return hki_idx_file_read(file, *path, byte_limit, message, message_bytes);
 }
 

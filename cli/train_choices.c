@@ -1,0 +1,36 @@
+#include "train_choices.h"
+
+#include <string.h>
+
+bool find_schedule(const command *owner, const char *name, lr_schedule *schedule)
+{
+    static const char *const names[] = {"constant", "cosine", "step", "warm-up"};
+    if (!name)
+        return true;
+    for (int i = 0; i < 4; i++)
+        if (!strcmp(name, names[i])) {
+            *schedule = (lr_schedule)i;
+            return true;
+        }
+    options_complain(owner, "--lr-schedule is \"%s\"; expected constant, cosine, step or warm-up",
+                     name);
+    return false;
+}
+
+bool find_optimizer(const command *owner, const char **name)
+{
+    static const char *const names[] = {"momentum", "adam",    "adamw",
+                                        "rmsprop",  "adagrad", "adadelta"};
+    if (*name && !strcmp(*name, "sgd"))
+        *name = NULL;
+    if (!*name)
+        return true;
+    for (int i = 0; i < 6; i++)
+        if (!strcmp(*name, names[i]))
+            return true;
+    options_complain(owner,
+                     "--optimizer is \"%s\"; expected sgd, momentum, adam, adamw, rmsprop, "
+                     "adagrad or adadelta",
+                     *name);
+    return false;
+}

@@ -1,0 +1,13 @@
+/* Options of hocket train that are one of a few words. */
+#ifndef HOCKET_CLI_TRAIN_CHOICES_H
+#define HOCKET_CLI_TRAIN_CHOICES_H
+
+#include "options.h"
+#include "trainer.h"
+
+/* Each is false, and said, where the word is none of them; NULL: not given. */
+bool find_schedule(const command *owner, const char *name, lr_schedule *schedule);
+/* Plain gradient descent becomes NULL. */
+bool find_optimizer(const command *owner, const char **name);
+
+#endif
