@@ -1032,8 +1032,8 @@ HK_API hk_array *hk_triplet_margin_loss(hk_array *anchor, hk_array *positive, hk
 
 /* softmax(query key^T scale + mask) value. Attention (Vaswani et al. 2017) of queries (…,n,d) to
  * keys (…,m,d) with values (…,m,e): (…,n,e). mask broadcasts to (…,n,m): bool, true where a
- * query sees a key, or numbers that are added to the scores. A query that sees no key gives NaN.
- * mask may be NULL. */
+ * query sees a key, or numbers that are added to the scores, -inf where it does not. A query
+ * that sees no key gives 0. What no query sees does not count, be it NaN. mask may be NULL. */
 typedef struct hk_scaled_dot_product_attention_options {
     bool causal; /* query i sees keys 0 to i alone; as many queries as keys (default: false) */
     double scale; /* what scores are multiplied by, > 0 (default: 1 / sqrt(d)) */
@@ -1160,9 +1160,9 @@ typedef struct hk_take_along_axis_arguments {
 HK_API hk_array *hk_take_along_axis(hk_array *x, hk_array *indices, int64_t axis);
 
 /* x, and to the entry that each element of indices names, as in hk_take_along_axis, the same
- * element of updates added. Where several name one entry they are added in their order; in
- * pairs, as samples are, where they are whole rows of floats along axis 0. updates has the shape
- * of indices. */
+ * element of updates added. Where several name one entry they are added in their order, halves
+ * as float32; in pairs, as samples are, where they are whole rows of floats along axis 0.
+ * updates has the shape of indices. */
 typedef struct hk_scatter_add_arguments {
     int64_t axis; /* a negative one counts from the last */
 } hk_scatter_add_arguments;

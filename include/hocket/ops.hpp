@@ -2639,8 +2639,8 @@ inline array triplet_margin_loss(const array &anchor, const array &positive, con
 
 /* softmax(query key^T scale + mask) value. Attention (Vaswani et al. 2017) of queries (…,n,d) to
  * keys (…,m,d) with values (…,m,e): (…,n,e). mask broadcasts to (…,n,m): bool, true where a
- * query sees a key, or numbers that are added to the scores. A query that sees no key gives NaN.
- * mask may be NULL. */
+ * query sees a key, or numbers that are added to the scores, -inf where it does not. A query
+ * that sees no key gives 0. What no query sees does not count, be it NaN. mask may be NULL. */
 struct scaled_dot_product_attention_options {
     HKI_OPTION(scaled_dot_product_attention_options, bool, causal)
     HKI_OPTION(scaled_dot_product_attention_options, double, scale)
@@ -2770,9 +2770,9 @@ inline array take_along_axis(const array &x, const array &indices, int64_t axis,
 }
 
 /* x, and to the entry that each element of indices names, as in hk_take_along_axis, the same
- * element of updates added. Where several name one entry they are added in their order; in
- * pairs, as samples are, where they are whole rows of floats along axis 0. updates has the shape
- * of indices. */
+ * element of updates added. Where several name one entry they are added in their order, halves
+ * as float32; in pairs, as samples are, where they are whole rows of floats along axis 0.
+ * updates has the shape of indices. */
 inline array scatter_add(const array &x, const array &indices, const array &updates, int64_t axis,
                          hk_source at = here()) noexcept
 {

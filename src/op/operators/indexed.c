@@ -372,10 +372,11 @@ const hk_op hki_op_scatter_add = {
     HKI_OP_PARAMS(scatter_add),
     HKI_OP_SAMPLES(scatter_add_samples),
     .signature = "x, indices, updates",
-    .doc = "x, and to the entry that each element of indices names, as in hk_take_along_axis, the "
-           "same element of updates added. Where several name one entry they are added in their "
-           "order, halves as float32; in pairs, as samples are, where they are whole rows of floats "
-           "along axis 0. updates has the shape of indices.",
+    .doc =
+        "x, and to the entry that each element of indices names, as in hk_take_along_axis, the "
+        "same element of updates added. Where several name one entry they are added in their "
+        "order, halves as float32; in pairs, as samples are, where they are whole rows of floats "
+        "along axis 0. updates has the shape of indices.",
     .dtypes = HKI_NUMBERS | HKI_COMPLEX,
     .infer = scatter_infer,
     .split = HKI_SPLIT_NONE,

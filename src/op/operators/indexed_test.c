@@ -117,9 +117,10 @@ static void test_many(hk_device device, hk_dtype dtype)
     wanted[2] = wanted[3] = dtype == HK_BF16 ? 4992 : 5000;
     for (int axis = 0; axis < 2; axis++) {
         hk_array *table = hk_zeros(axis ? hk_shape(2, 3) : hk_shape(3, 2), dtype, device), *loss;
-        hk_array *places = hk_concat((hk_array *const[]){hk_full(hk_shape(COUNT), 1, HK_I64, device),
-                                                         hk_full(hk_shape(1), 2, HK_I64, device)},
-                                     2, 0);
+        hk_array *places =
+            hk_concat((hk_array *const[]){hk_full(hk_shape(COUNT), 1, HK_I64, device),
+                                          hk_full(hk_shape(1), 2, HK_I64, device)},
+                      2, 0);
         hk_attach_grad(table, HK_GRAD_WRITE);
         {
             HK_RECORD;
