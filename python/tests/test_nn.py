@@ -622,6 +622,25 @@ def test_what_follows_the_sizes_is_by_name():
     assert nn.Conv2d(size=3, channels=4).build((1, 2, 5, 5)).weight.shape == (4, 2, 3, 3)
 
 
+@pytest.mark.parametrize("call,name", [
+    (lambda: nn.functional.cross_entropy(hk.ones((2, 3)), hk.asarray([0, 7])), "cross_entropy: label"),
+    (lambda: nn.functional.cross_entropy(hk.ones((2, 3)), hk.asarray([0, 7]), "mean", ignore=1), "cross_entropy: label"),
+    (lambda: nn.functional.cross_entropy(hk.ones((2, 3)), hk.asarray([0, 7, 1]), "mean"), "cross_entropy: labels"),
+    (lambda: nn.functional.cross_entropy(hk.ones((2, 3)), hk.ones((2,)), ignore=1), "cross_entropy: labels"),
+    (lambda: nn.functional.nll_loss(hk.ones((2, 3)), hk.asarray([0, 7])), "nll_loss: label"),
+    (lambda: hk.take(hk.ones(3), hk.asarray([5])), "take: indices"),
+    (lambda: hk.take_along_axis(hk.ones(3), hk.asarray([5]), axis=0), "take_along_axis: indices"),
+    (lambda: nn.Embedding(3, 2)(hk.asarray([5])), "take: indices"),
+])
+def test_errors_name_what_was_called(call, name):
+    with pytest.raises(hk.Error, match=f"^{name}"):
+        print(call())
+    capture = hk.capture(call)
+    with pytest.raises(hk.Error, match=f"^{name}"):
+        print(capture())
+        print(capture())
+
+
 def test_averages_come_back_with_their_module():
     net = made()
     averages = optim.Averages(net, .5)

@@ -1,5 +1,7 @@
 """What layers compute, as functions."""
 
+import math as _math
+
 from .. import _core
 from .._arguments import refuse_zero as _refuse_zero
 
@@ -179,4 +181,4 @@ def embedding(indices, weight):
 
 def flatten(x):
     """(n, …) to (n, all the rest)."""
-    return _op["reshape"](x, (x.shape[0], -1))
+    return _op["reshape"](x, (x.shape[0], _math.prod(x.shape[1:])))

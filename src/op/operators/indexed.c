@@ -196,6 +196,7 @@ const hk_op hki_op_take_along_axis = {
     .doc = "For each element of indices the entry of x that it names along the axis, at the same "
            "place along the others. indices has x's shape but for the axis. A negative index "
            "counts from the end; one out of range fails the result.",
+    .is_part = true,
     .dtypes = HKI_ANY_DTYPE,
     .infer = take_along_infer,
     .split = HKI_SPLIT_ELEMENTS,

@@ -13,6 +13,7 @@ static void test_range(hk_device device)
     hk_array *y = hk_index_select(x, bad, 0);
     hk_record_end();
     CHECK(fails_with(y, HK_OUT_OF_RANGE, "indices[1] is -5, but the axis has 4 entries"));
+    CHECK_STR(hk_status_operation(hk_wait(y)), "index_select");
     hk_backward(y);
     CHECK(fails_with(hk_grad(x), HK_OUT_OF_RANGE, "is -5"));
     bad = hk_from_host((const int32_t[]){0, 4}, hk_shape(1, 2), HK_I32, device);
