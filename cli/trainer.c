@@ -51,7 +51,8 @@ static hk_loader *create_loader(const trainer *self, hk_data_set *set,
                                                       .shares = options->shares,
                                                       .slice_count = device_count_of_all(self),
                                                       .first_slice = first_device(self),
-                                                      .whole_runs = true,
+                                                      /* other networks may refuse no samples */
+                                                      .whole_runs = !options->network,
                                                       .devices = self->model.devices,
                                                       .device_count = self->model.device_count});
 }

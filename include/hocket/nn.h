@@ -232,7 +232,8 @@ typedef struct hk_module_entry {
     char path[HK_MODULE_PATH_BYTES]; /* "encoder.0.weight" */
     hk_array *array;                 /* borrowed */
     bool is_buffer;                  /* never wants a gradient, but is saved: moving averages */
-    bool is_made; /* by a call; else hk_module_set has, and whether it is a buffer is not known yet */
+    bool
+        is_made; /* by a call; else hk_module_set has, and whether it is a buffer is not known yet */
 } hk_module_entry;
 /* All arrays of the tree, to be saved by hk_save; at most capacity are written. Returns how many there are. */
 HK_API int hk_module_entries(hk_module *module, hk_module_entry *entries, int capacity);

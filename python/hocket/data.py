@@ -3,6 +3,7 @@
 import os as _os
 
 from . import _core
+from ._arguments import refuse_zero as _refuse_zero
 
 __all__ = [
     "Crop", "DataSet", "Flip", "Jitter", "Loader", "Normalize", "Resize", "Vocabulary", "arrays", "cifar", "csv", "fashion_mnist", "idx",
@@ -72,6 +73,7 @@ def idx(folder, part="train", *, classes=10, byte_limit=0):
     """One part, 'train' or 'test', of a data set of labelled images: idx files with the names of MNIST, plain or .gz."""
     if part not in ("train", "test"):
         raise ValueError(f"part is {part!r}; there are 'train' and 'test'")
+    _refuse_zero("idx", classes=classes)
     path = None if folder is None else _os.fsdecode(folder)
     again = _idx_again, (path, part, classes, byte_limit)
     return DataSet(_core._data_set_open(path, part == "test", classes, byte_limit), again)
@@ -108,6 +110,7 @@ def _csv_again(path, targets, delimiter, header, byte_limit):
 
 def cifar(paths, classes=10):
     """The binary version of CIFAR-10, or with classes=100 of CIFAR-100, of these files."""
+    _refuse_zero("cifar", classes=classes)
     paths = [paths] if isinstance(paths, (str, bytes, _os.PathLike)) else paths
     paths = tuple(_os.fspath(path) for path in paths)
     return DataSet(_core._data_set_cifar(paths, classes), (cifar, (paths, classes)))
@@ -115,6 +118,7 @@ def cifar(paths, classes=10):
 
 def images(folder, *, channels=3, size=None):
     """A folder in which each class has a folder of PNG and JPEG files. size: (height, width) or a number, to which they are resized."""
+    _refuse_zero("images", channels=channels, size=size)
     height, width = (size, size) if isinstance(size, int) else size or (0, 0)
     return DataSet(_core._data_set_images(folder, channels, height, width), (_images_again, (folder, channels, size)))
 
@@ -229,7 +233,7 @@ def Crop(height, width=None, padding=0):
 
 def Flip(probability=0.5):
     """Left to right."""
-    return _transform(2, probability=probability)
+    return _transform(2, probability=probability or 5e-324)  # of 0 the library takes its default; the least number above it is as good
 
 
 def Normalize(mean, std):

@@ -88,6 +88,19 @@ _IN_PYTHON = {
 }
 
 
+# What operators are called here, where that is another name.
+_NAMES = {
+    "cast": "astype",
+    "cross_entropy_loss": "cross_entropy",
+    "data_borrow": "lend",
+    "index_select": "take",
+    "matrix_trace": "trace",
+    "random_int": "integers",
+    **{f"random_{name}": name for name in ("bernoulli", "categorical", "choice", "exponential", "gamma", "normal", "uniform")},
+    "softmax_cross_entropy": "cross_entropy",
+}
+
+
 def _in_python(message):
     if "hk_" in message or "HK_" in message:
         for name, python in _IN_PYTHON.items():
@@ -100,7 +113,7 @@ def _raise(code, message, operation, device, inputs, line, file, count):
     """Called by the extension module with what a record says."""
     cls = ZeroDivisionError if message.startswith("division by zero") else _CLASSES.get(code, DeviceError)
     message = _in_python(message).replace("overwritten by data_borrow", "overwritten by lend()")
-    operation = "lend" if operation == "data_borrow" else operation
+    operation = _NAMES.get(operation, operation)
     text = f"{operation}: {message}" if operation else message
     error = cls(text)
     error.code, error.operation, error.device, error.inputs = code, operation, device, inputs

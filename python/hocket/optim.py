@@ -3,6 +3,7 @@
 import copy as _copy
 
 from . import _core
+from ._arguments import refuse_zero as _refuse_zero
 from ._creation import asarray as _asarray
 from .nn._module import Module as _Module
 
@@ -22,6 +23,7 @@ def sgd(params, lr, batch=1, weight_decay=0.0):
     params: Arrays with attached gradients, or a Module. batch: how many samples the loss was summed over. Does not wait. A captured
     step does what was said when it was captured.
     """
+    _refuse_zero("sgd", batch=batch)
     _core._sgd(_arrays(params), lr, batch, weight_decay)
 
 
@@ -282,6 +284,7 @@ class SGD(Optimizer):
     """p -= lr (p.grad / batch + weight_decay p)."""
 
     def __init__(self, params, lr=0.01, batch=1, weight_decay=0.0):
+        _refuse_zero(type(self).__name__, batch=batch)
         self.batch, self.weight_decay = batch, weight_decay
         super().__init__(params, lr)
 
@@ -290,6 +293,7 @@ class SGD(Optimizer):
         if self._params is None:
             self._begin()
         batch = self.batch if batch is None else batch
+        _refuse_zero("step", batch=batch)
         _core._sgd(self._trained(), self._lr, batch, self.weight_decay)
         for told in _noted:
             told(self, ("_lr", "weight_decay", "batch"))
@@ -310,6 +314,7 @@ class _Stateful(Optimizer):
 
     def __init__(self, params, lr, batch=1, weight_decay=0.0, momentum=0.0, beta1=0.0, beta2=0.0, rho=0.0, epsilon=0.0,
                  nesterov=False, group=None):
+        _refuse_zero(type(self).__name__, batch=batch)
         self._optimizer = None
         self._group = group
         self._options = (batch, weight_decay, momentum, beta1, beta2, rho, epsilon, nesterov, group and group._handle)

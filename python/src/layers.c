@@ -23,7 +23,8 @@ static PyMethodDef layer_methods[] = {
     {"entries", layer_entries, METH_NOARGS,
      "entries()\n--\n\nA list of (name, Array, whether it is a buffer)."},
     {"given", layer_given, METH_NOARGS,
-     "given()\n--\n\nA list of (name, Array) that were set before the first call, which is still to come."},
+     "given()\n--\n\nA list of (name, Array) that were set before the first call, which is still "
+     "to come."},
     {"parameters", layer_parameters, METH_NOARGS,
      "parameters()\n--\n\nThe Arrays that want gradients."},
     {"set", layer_set, METH_VARARGS,

@@ -13,6 +13,7 @@ typedef struct entry {
     hk_operator_facts facts;
     hk_operator_param params[MAX_PARAMS];
     PyObject *input_names[MAX_INPUTS], *param_names[MAX_PARAMS]; /* interned */
+    bool hides_zero[MAX_PARAMS]; /* of a number, which 0 stands for the default of */
     PyMethodDef definition;
     int comparison; /* of py_comparison_of */
 } entry;
@@ -81,13 +82,56 @@ static bool u64_from(PyObject *value, uint64_t *number)
     return !PyErr_Occurred();
 }
 
+/* Of numbers, where C takes 0 for a default that is another one. */
+static bool hides_zero(const hk_operator_param *param)
+{
+    static const char *const zeros[] = {"0", "{0, 0}", "false"};
+    for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
+        if (strcmp(param->default_text, zeros[i]) == 0)
+            return false;
+    return !param->is_required && strncmp(param->default_text, "HK_", 3) != 0 &&
+           (param->type == HK_PARAM_INT || param->type == HK_PARAM_INT2 ||
+            param->type == HK_PARAM_F64);
+}
+
+static bool is_zero(const hk_operator_param *param, const void *field)
+{
+    const int64_t *whole = field;
+    return param->type == HK_PARAM_F64    ? *(const double *)field == 0
+           : param->type == HK_PARAM_INT2 ? whole[0] == 0 || whole[1] == 0
+                                          : whole[0] == 0;
+}
+
+/* False, after saying so; pairs as Python has them. */
+static bool refuse_zero(const call *self, const hk_operator_param *param, PyObject *value)
+{
+    char text[96];
+    snprintf(text, sizeof text, "%s", param->default_text);
+    for (char *c = text; *c; c++)
+        *c = *c == '{' ? '(' : *c == '}' ? ')' : *c;
+    PyErr_Format(PyExc_ValueError, "%s(): %s is %R, but must not be 0; without it, it is %s",
+                 self->entry->facts.name, param->name, value, text);
+    return false;
+}
+
+static bool convert_param(call *self, const hk_operator_param *param, PyObject *value);
+
 static bool set_param(call *self, int index, PyObject *value)
 {
     const hk_operator_param *param = &self->entry->params[index];
-    void *field = self->options.bytes + param->offset;
     if (value == Py_None)
         return true;
     self->given[index] = true;
+    if (!convert_param(self, param, value))
+        return false;
+    if (!self->entry->hides_zero[index] || !is_zero(param, self->options.bytes + param->offset))
+        return true;
+    return refuse_zero(self, param, value);
+}
+
+static bool convert_param(call *self, const hk_operator_param *param, PyObject *value)
+{
+    void *field = self->options.bytes + param->offset;
     switch (param->type) {
     case HK_PARAM_BOOL: {
         int truth = PyObject_IsTrue(value);
@@ -463,6 +507,7 @@ static bool fill(entry *self, const hk_operator *op)
     }
     for (int i = 0; i < self->facts.param_count; i++) {
         self->params[i] = hk_operator_get_param(op, i);
+        self->hides_zero[i] = hides_zero(&self->params[i]);
         if (!(self->param_names[i] = PyUnicode_InternFromString(self->params[i].name)))
             return false;
     }

@@ -424,12 +424,12 @@ def test_positions_masks_and_padding():
 def test_stacks_of_recurrent_layers():
     x = array(draw(2, 5, 3))
     assert nn.GRU(4, layers=2, bidirectional=True)(x).shape == (2, 5, 8)
-    layer = nn.LSTM(4, 3, dropout=.2, final_state=True)
+    layer = nn.LSTM(4, layers=3, dropout=.2, final_state=True)
     assert layer(x).shape == (2, 24) and repr(layer) == "LSTM(4, layers=3, dropout=0.2, final_state=True)"
     y = values(nn.RNN(4)(x, None, hk.asarray([5, 2])))
     assert not y[1, 2:].any() and y[1, :2].all()
     with pytest.raises(ValueError, match="whole_state"):
-        nn.RNN(4, 2, whole_state=True)
+        nn.RNN(4, layers=2, whole_state=True)
 
 
 @pytest.mark.parametrize("name, formula", [
@@ -558,6 +558,87 @@ def test_parameters_that_were_asked_for_do_not_move():
         net(hk.ones((1, 3)))
     frozen = nn.Linear(2).freeze().load({"weight": hk.ones((2, 3)), "bias": hk.ones(2)})
     assert frozen.parameters() == [] and len(frozen.freeze(False).parameters()) == 2
+
+
+def line():
+    return array([1, 2, 3])
+
+
+def image():
+    return array(draw(2, 3, 8, 8))
+
+
+@pytest.mark.parametrize("call,name", [
+    (lambda: nn.functional.conv2d(image(), hk.ones((4, 3, 3, 3)), stride=0), "stride"),
+    (lambda: nn.functional.conv2d(image(), hk.ones((4, 3, 3, 3)), dilation=(1, 0)), "dilation"),
+    (lambda: nn.functional.conv2d(image(), hk.ones((4, 3, 3, 3)), groups=0), "groups"),
+    (lambda: nn.functional.max_pool2d(image(), 0), "kernel"), (lambda: nn.functional.avg_pool2d(image(), 2, 0), "stride"),
+    (lambda: nn.functional.layer_norm(image(), eps=0), "eps"), (lambda: nn.functional.layer_norm(image(), axes=0), "axes"),
+    (lambda: nn.functional.group_norm(image(), 3, eps=0), "eps"),
+    (lambda: nn.functional.batch_norm(image(), line(), line(), line(), line(), True, momentum=0), "momentum"),
+    (lambda: nn.functional.huber_loss(line(), line(), delta=0), "delta"),
+    (lambda: nn.functional.triplet_margin_loss(line(), line(), line(), margin=0.0), "margin"),
+    (lambda: nn.functional.scaled_dot_product_attention(image(), image(), image(), scale=0), "scale"),
+    (lambda: hk.linalg.pinv(hk.eye(2), rtol=0), "rtol"), (lambda: nn.Conv2d(4, 3, stride=0), "stride"), (lambda: nn.Conv2d(4, 0), "size"),
+    (lambda: nn.Conv1d(4, 3, groups=0), "groups"), (lambda: nn.Conv2dTranspose(4, 3, dilation=0), "dilation"),
+    (lambda: nn.MaxPool2d(0), "size"), (lambda: nn.AvgPool1d(2, 0), "stride"), (lambda: nn.AdaptiveAvgPool2d((0, 1)), "size"),
+    (lambda: nn.BatchNorm(momentum=0), "momentum"), (lambda: nn.BatchNorm(eps=0.0), "eps"), (lambda: nn.LayerNorm(axes=0), "axes"),
+    (lambda: nn.RMSNorm(eps=0), "eps"), (lambda: nn.GroupNorm(0), "groups"), (lambda: nn.InstanceNorm(eps=0), "eps"),
+    (lambda: nn.LSTM(3, layers=0), "layers"), (lambda: optim.SGD([line()], batch=0), "batch"), (lambda: optim.sgd([line()], .1, batch=0), "batch"),
+    (lambda: optim.Adam([line()], batch=0), "batch"), (lambda: nn.init.he_normal(0), "gain"), (lambda: hk.data.cifar([], classes=0), "classes"),
+])
+def test_a_zero_that_is_said_is_not_taken_for_the_default(call, name):
+    with pytest.raises(ValueError, match=name + r" is (0|0\.0|\(1, 0\)|\(0, 1\)), but must not be 0"):
+        call()
+
+
+def test_zeros_that_are_values():
+    assert nn.functional.conv2d(image(), hk.ones((4, 3, 3, 3)), padding=0).shape == (2, 4, 6, 6)
+    assert nn.Dropout(0)(line()) is not None and nn.LSTM(3, dropout=0) is not None and nn.Embedding(3, 2, padding=0) is not None
+    assert nn.init.normal(0)((2,)).tolist() == [0, 0] and hk.data.Flip(0) is not None
+    x, labels = draw(3, 2), hk.asarray([0, 2])
+    for loss in (nn.functional.cross_entropy, nn.functional.nll_loss):
+        assert values(loss(array(x), labels, "none", axis=0)).tolist() == values(loss(array(x.T), labels, "none")).tolist()
+
+
+@pytest.mark.parametrize("make,right", [
+    (lambda: nn.Linear(784, 256), "Linear(256)"), (lambda: nn.Conv2d(3, 8, 3), "Conv2d(8, 3)"), (lambda: nn.Conv1d(3, 8, 3), "Conv1d(8, 3)"),
+    (lambda: nn.Conv2dTranspose(3, 8, 3), "Conv2dTranspose(8, 3)"), (lambda: nn.Conv2d(3, 8, 3, 2), "Conv2d(8, 3, stride=2)"),
+    (lambda: nn.BatchNorm(64), "BatchNorm()"), (lambda: nn.LayerNorm(64), "LayerNorm()"), (lambda: nn.GroupNorm(4, 64), "GroupNorm(4)"),
+    (lambda: nn.RMSNorm(64), "RMSNorm()"), (lambda: nn.InstanceNorm(64), "InstanceNorm()"), (lambda: nn.LSTM(10, 20), "LSTM(20)"),
+    (lambda: nn.GRU(10, 20, 2), "GRU(20, layers=2)"), (lambda: nn.RNN(10, 20), "RNN(20)"),
+])
+def test_sizes_of_inputs_are_not_said(make, right):
+    with pytest.raises(TypeError) as error:
+        make()
+    assert f"Hocket infers the inputs: {right}" in str(error.value)
+
+
+def test_what_follows_the_sizes_is_by_name():
+    with pytest.raises(TypeError, match="count, features can be given without names; by name: padding"):
+        nn.Embedding(3, 4, 0)
+    with pytest.raises(TypeError, match="by name: causal"):
+        nn.Attention(8, 2, True)
+    assert nn.Conv2d(size=3, channels=4).build((1, 2, 5, 5)).weight.shape == (4, 2, 3, 3)
+
+
+@pytest.mark.parametrize("call,name", [
+    (lambda: nn.functional.cross_entropy(hk.ones((2, 3)), hk.asarray([0, 7])), "cross_entropy: label"),
+    (lambda: nn.functional.cross_entropy(hk.ones((2, 3)), hk.asarray([0, 7]), "mean", ignore=1), "cross_entropy: label"),
+    (lambda: nn.functional.cross_entropy(hk.ones((2, 3)), hk.asarray([0, 7, 1]), "mean"), "cross_entropy: labels"),
+    (lambda: nn.functional.cross_entropy(hk.ones((2, 3)), hk.ones((2,)), ignore=1), "cross_entropy: labels"),
+    (lambda: nn.functional.nll_loss(hk.ones((2, 3)), hk.asarray([0, 7])), "nll_loss: label"),
+    (lambda: hk.take(hk.ones(3), hk.asarray([5])), "take: indices"),
+    (lambda: hk.take_along_axis(hk.ones(3), hk.asarray([5]), axis=0), "take_along_axis: indices"),
+    (lambda: nn.Embedding(3, 2)(hk.asarray([5])), "take: indices"),
+])
+def test_errors_name_what_was_called(call, name):
+    with pytest.raises(hk.Error, match=f"^{name}"):
+        print(call())
+    capture = hk.capture(call)
+    with pytest.raises(hk.Error, match=f"^{name}"):
+        print(capture())
+        print(capture())
 
 
 def test_averages_come_back_with_their_module():

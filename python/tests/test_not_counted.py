@@ -117,8 +117,8 @@ def test_padding_of_sequences(kind, layers, both, dtype):
             x[i, n:] = garbage
         x = array(x, dtype)
         x.attach_grad()
-        net = kind(6, layers, bidirectional=both)
-        state = kind(6, layers, bidirectional=both, final_state=True)
+        net = kind(6, layers=layers, bidirectional=both)
+        state = kind(6, layers=layers, bidirectional=both, final_state=True)
         with hk.record():
             loss = (net(x, None, lengths) ** 2).sum() + (state(x, None, lengths) ** 2).sum()
         loss.backward()

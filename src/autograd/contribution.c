@@ -23,7 +23,9 @@ void hki_copy_into(hk_array *x, hk_array *out)
 
 hk_array *hki_tape_cast(hk_array *x, hk_dtype dtype)
 {
-    return x->dtype == dtype ? x : hki_op_call1(&hki_op_cast, x, &(const hki_cast_options){.dtype = dtype});
+    return x->dtype == dtype
+               ? x
+               : hki_op_call1(&hki_op_cast, x, &(const hki_cast_options){.dtype = dtype});
 }
 
 /* Halves are for storing: their sums are float32's, rounded when the last term is there. */
@@ -139,8 +141,7 @@ hk_array *hki_tape_take_sum(hki_visit *visit, hk_array *out)
     for (int i = 0; i < 3; i++) {
         bool is_last = i == 2 || (i == 1 && !parts[2]);
         if (sum && parts[i])
-            sum = is_last && out ? take_sum_into(sum, parts[i], out)
-                                 : take_wide_sum(sum, parts[i]);
+            sum = is_last && out ? take_sum_into(sum, parts[i], out) : take_wide_sum(sum, parts[i]);
         else if (parts[i])
             sum = parts[i];
     }

@@ -140,8 +140,8 @@ static hk_array *spread(const window *self, hk_array *dy)
     const hk_dims line = {.ndim = 1, .dims = {span(&self->shape, self->strides, &before)}};
     share view = self->view;
     const bool has_sums = hki_dims_overlapping_axis(&view.shape, view.strides) >= 0;
-    hk_array *base = hki_zeros(dy->storage->device, line,
-                               has_sums ? hki_tape_sum_dtype(dy->dtype) : dy->dtype);
+    hk_array *base =
+        hki_zeros(dy->storage->device, line, has_sums ? hki_tape_sum_dtype(dy->dtype) : dy->dtype);
     view.offset += before;
     add_share(base, view, dy, true);
     base = hki_tape_cast(base, dy->dtype);

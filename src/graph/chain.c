@@ -325,7 +325,8 @@ static hki_chain *chain_try(const hk_graph *graph, const hki_chain_place *places
     if (made) {
         chain->device = chain->calls[0].device;
         chain->f64 = is_f64(chain);
-        made = form == HKI_CHAIN_OF_IMAGES ? !chain->f64 && !has_sums(chain) : fills_lanes(chain, graph);
+        made = form == HKI_CHAIN_OF_IMAGES ? !chain->f64 && !has_sums(chain)
+                                           : fills_lanes(chain, graph);
     }
     if (made) {
         cut(chain);

@@ -165,6 +165,10 @@ static hk_array *dropout_forward(hk_module *self, hk_array *const *inputs, int c
     (void)count;
     if (!x)
         return refused;
+    if (!hki_dtype_is_real(x->dtype))
+        return hki_array_create_failed(x->storage->device, self->kind, &x, 1, HK_INVALID_ARGUMENT,
+                                       "x is %s, but must be of floats; hk_cast converts",
+                                       hk_dtype_name(x->dtype));
     if (self->is_predicting || p == 0)
         return hki_scope_add(hk_array_retain(x));
     const hk_dtype dtype = x->dtype == HK_F64 ? HK_F64 : HK_F32;

@@ -1,6 +1,10 @@
 """Layers of the library, and modules of layers."""
 
+import functools as _functools
+import inspect as _inspect
+
 from .. import _core
+from .._arguments import refuse_zero as _refuse_zero
 from ._module import Layer, Module
 
 _op = _core.operators
@@ -10,10 +14,44 @@ def _two(value):
     return (value, value) if isinstance(value, int) else tuple(value)
 
 
+def _sizes_first(zero=(), inputs_at=0):
+    """Of an __init__: what follows the positional sizes is by name, and is not 0, of which the library takes its default, but for `zero`.
+
+    inputs_at: where other libraries want the size of the inputs, which Hocket infers; None: they do not.
+    """
+    def wrap(init):
+        parameters = list(_inspect.signature(init).parameters.values())[1:]
+        sizes = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+        others = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+        checked = [name for name in sizes + others if name not in zero]
+
+        @_functools.wraps(init)
+        def sized(self, *args, **options):
+            kind = type(self).__name__
+            if len(args) > len(sizes):
+                raise TypeError(_too_many(kind, sizes, others, args, inputs_at))
+            given = dict(zip(sizes, args), **options)
+            _refuse_zero(kind, **{name: given[name] for name in checked if name in given})
+            init(self, *args, **options)
+        return sized
+    return wrap
+
+
+def _too_many(kind, sizes, others, args, inputs_at):
+    given = ", ".join(map(repr, args))
+    text = f"{kind}({given}): " + (f"{', '.join(sizes)} can be given without names" if sizes else "nothing can be given without a name")
+    if inputs_at is not None:
+        rest = args[:inputs_at] + args[inputs_at + 1:]
+        named = [f"{name}={value!r}" for name, value in zip(others, rest[len(sizes):])]
+        text += f". Hocket infers the inputs: {kind}({', '.join([*map(repr, rest[:len(sizes)]), *named])})"
+    return text + (f"; by name: {', '.join(others)}" if others else "")
+
+
 class Linear(Layer):
     """(…, in) to (…, features): weight (features, in), bias (features)."""
 
-    def __init__(self, features, bias=True, init=None):
+    @_sizes_first()
+    def __init__(self, features, *, bias=True, init=None):
         super().__init__("linear", features, bias, init)
         self._text = f"{features}" + ", bias=False" * (not bias)
 
@@ -36,7 +74,8 @@ class _Described(Layer):
 class Conv2d(_Described):
     """(n, in, h, w) to (n, channels, h', w'): weight (channels, in / groups, rows, columns), bias (channels). size: of the window."""
 
-    def __init__(self, channels, size, stride=1, padding=0, dilation=1, groups=1, bias=True, init=None):
+    @_sizes_first(zero=("padding",))
+    def __init__(self, channels, size, *, stride=1, padding=0, dilation=1, groups=1, bias=True, init=None):
         super().__init__("conv2d", channels, _two(size), _two(stride), _two(padding), _two(dilation), groups, bias, init)
         self._text = f"{channels}, {size}" + _options(("stride", stride, 1), ("padding", padding, 0), ("dilation", dilation, 1),
                                                       ("groups", groups, 1), ("bias", bias, True))
@@ -45,7 +84,8 @@ class Conv2d(_Described):
 class Conv2dTranspose(_Described):
     """The other way round: weight (in, channels / groups, rows, columns), bias (channels)."""
 
-    def __init__(self, channels, size, stride=1, padding=0, output_padding=0, dilation=1, groups=1, bias=True, init=None):
+    @_sizes_first(zero=("padding", "output_padding"))
+    def __init__(self, channels, size, *, stride=1, padding=0, output_padding=0, dilation=1, groups=1, bias=True, init=None):
         super().__init__("conv2d_transpose", channels, _two(size), _two(stride), _two(padding), _two(output_padding), _two(dilation),
                          groups, bias, init)
         self._text = f"{channels}, {size}" + _options(("stride", stride, 1), ("padding", padding, 0),
@@ -56,7 +96,8 @@ class Conv2dTranspose(_Described):
 class Conv1d(_Described):
     """(n, in, t) to (n, channels, t'): weight (channels, in / groups, size), bias (channels)."""
 
-    def __init__(self, channels, size, stride=1, padding=0, dilation=1, groups=1, bias=True, init=None):
+    @_sizes_first(zero=("padding",))
+    def __init__(self, channels, size, *, stride=1, padding=0, dilation=1, groups=1, bias=True, init=None):
         super().__init__("conv1d", channels, size, stride, padding, dilation, groups, bias, init)
         self._text = f"{channels}, {size}" + _options(("stride", stride, 1), ("padding", padding, 0), ("dilation", dilation, 1),
                                                       ("groups", groups, 1), ("bias", bias, True))
@@ -66,12 +107,14 @@ class _Pool(_Described):
     _has_arrays = False
 
     def __init__(self, size, stride=None, padding=0):
+        _refuse_zero(type(self).__name__, size=size, stride=stride)
         super().__init__(self._kind, size, stride or 0, padding)
         self._text = f"{size}" + _options(("stride", stride or size, size), ("padding", padding, 0))
 
 
 class _Pool2d(_Pool):
     def __init__(self, size, stride=None, padding=0, ceil_mode=False, **modes):
+        _refuse_zero(type(self).__name__, size=size, stride=stride)
         modes = {name: True for name, value in {"ceil_mode": ceil_mode, **modes}.items() if value}
         plain = not modes and all(isinstance(value, int) or value is None for value in (size, stride, padding))
         super().__init__(*((size, stride, padding) if plain else (1,)))
@@ -113,6 +156,7 @@ class _Adaptive(_Described):
     _has_arrays = False
 
     def __init__(self, size):
+        _refuse_zero(type(self).__name__, size=size)
         super().__init__(self._kind, *_two(size))
         self._text = f"{size}"
 
@@ -133,6 +177,7 @@ class AdaptiveAvgPool1d(_Described):
     _has_arrays = False
 
     def __init__(self, size):
+        _refuse_zero(type(self).__name__, size=size)
         super().__init__(self._kind, size)
         self._text = f"{size}"
 
@@ -173,7 +218,8 @@ class BatchNorm(Layer):
 
     _buffers = ("mean", "variance")
 
-    def __init__(self, eps=1e-5, momentum=0.1, group=None):
+    @_sizes_first()
+    def __init__(self, *, eps=1e-5, momentum=0.1, group=None):
         if group is None:
             super().__init__("batch_norm", eps, momentum)
         else:
@@ -183,21 +229,24 @@ class BatchNorm(Layer):
 class LayerNorm(Layer):
     """Normalises the last axis, or the last `axes` together (Ba et al. 2016). gamma, beta."""
 
-    def __init__(self, eps=1e-5, axes=1):
+    @_sizes_first()
+    def __init__(self, *, eps=1e-5, axes=1):
         super().__init__("layer_norm", axes, eps)
 
 
 class RMSNorm(Layer):
     """x / sqrt(mean of x² + eps) gamma over the last axis (Zhang, Sennrich 2019). gamma."""
 
-    def __init__(self, eps=1e-5):
+    @_sizes_first()
+    def __init__(self, *, eps=1e-5):
         super().__init__("rms_norm", eps)
 
 
 class GroupNorm(_Described):
     """Normalises groups of channels of each sample (Wu, He 2018). gamma, beta."""
 
-    def __init__(self, groups, eps=1e-5):
+    @_sizes_first(inputs_at=1)
+    def __init__(self, groups, *, eps=1e-5):
         super().__init__("group_norm", groups, eps)
         self._text = f"{groups}"
 
@@ -205,7 +254,8 @@ class GroupNorm(_Described):
 class InstanceNorm(Layer):
     """Normalises each channel of each sample (Ulyanov et al. 2016). gamma, beta."""
 
-    def __init__(self, eps=1e-5):
+    @_sizes_first()
+    def __init__(self, *, eps=1e-5):
         super().__init__("instance_norm", eps)
 
 
@@ -224,7 +274,8 @@ class Dropout(Layer):
 class Embedding(_Described):
     """Rows of weight (count, features) by integer indices (…): (…, features). padding: an index that stands for nothing."""
 
-    def __init__(self, count, features, padding=None):
+    @_sizes_first(zero=("padding",), inputs_at=None)
+    def __init__(self, count, features, *, padding=None):
         super().__init__("embedding", count, features, -1 if padding is None else padding)
         self._text = f"{count}, {features}" + _options(("padding", padding, None))
 
@@ -253,7 +304,8 @@ class Attention(Layer):
 
     _takes_more = True
 
-    def __init__(self, features, heads, causal=False):
+    @_sizes_first(inputs_at=None)
+    def __init__(self, features, heads, *, causal=False):
         super().__init__("attention", features, heads, causal)
         self._text = f"{features}, heads={heads}" + ", causal=True" * causal
 
@@ -264,7 +316,8 @@ class Attention(Layer):
 class _Recurrent(_Described):
     _takes_more = True
 
-    def __init__(self, features, layers=1, *, bidirectional=False, dropout=0.0, whole_state=False, final_state=False):
+    @_sizes_first(zero=("dropout",))
+    def __init__(self, features, *, layers=1, bidirectional=False, dropout=0.0, whole_state=False, final_state=False):
         if whole_state and (layers != 1 or bidirectional or final_state):
             raise ValueError("whole_state is for one layer in one direction; final_state gives the last states of several")
         if layers == 1 and not bidirectional and not final_state:

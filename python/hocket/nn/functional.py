@@ -1,6 +1,9 @@
 """What layers compute, as functions."""
 
+import math as _math
+
 from .. import _core
+from .._arguments import refuse_zero as _refuse_zero
 
 _op = _core.operators
 
@@ -28,6 +31,11 @@ def _reduction(name):
         raise ValueError(f"reduction is {name!r}; there are 'mean', 'sum' and 'none'") from None
 
 
+def _axis(axis, x):
+    """0 would be the default, 1."""
+    return axis if axis else -x.ndim
+
+
 def cross_entropy(logits, labels, reduction="none", *, weight=None, ignore=None, label_smoothing=0.0, axis=-1):
     """-log(softmax(logits)[label]) along the axis of classes: logits (n, classes), labels (n,) integers; or of more axes.
 
@@ -38,13 +46,13 @@ def cross_entropy(logits, labels, reduction="none", *, weight=None, ignore=None,
     if logits.ndim == 2 and weight is None and ignore is None and label_smoothing == 0 and axis in (-1, 1):
         losses = _op["softmax_cross_entropy"](logits, labels)
         return losses if kind == 2 else _op["sum" if kind else "mean"](losses)
-    return _op["cross_entropy_loss"](logits, labels, weight, axis=axis, reduction=kind, ignores=ignore is not None, ignored=ignore or 0,
+    return _op["cross_entropy_loss"](logits, labels, weight, axis=_axis(axis, logits), reduction=kind, ignores=ignore is not None, ignored=ignore or 0,
                                      label_smoothing=label_smoothing)
 
 
 def nll_loss(log_probabilities, labels, reduction="mean", *, weight=None, ignore=None, axis=-1):
     """Minus log_probabilities at the labels, along the axis of classes."""
-    return _op["nll_loss"](log_probabilities, labels, weight, axis=axis, reduction=_reduction(reduction), ignores=ignore is not None,
+    return _op["nll_loss"](log_probabilities, labels, weight, axis=_axis(axis, log_probabilities), reduction=_reduction(reduction), ignores=ignore is not None,
                            ignored=ignore or 0)
 
 
@@ -154,6 +162,7 @@ def avg_pool2d(x, kernel, stride=None, padding=0, ceil_mode=False, count_include
 
 def batch_norm(x, gamma, beta, mean, variance, training=False, momentum=0.1, eps=1e-5):
     """Normalised by mean and variance; while training by the batch's, of which these then are the moving averages, in place."""
+    _refuse_zero("batch_norm", momentum=momentum, eps=eps)
     if training:
         return _core._batch_norm_train(x, gamma, beta, mean, variance, eps, momentum)
     return _op["batch_norm"](x, gamma, beta, mean, variance, eps=eps)
@@ -172,4 +181,4 @@ def embedding(indices, weight):
 
 def flatten(x):
     """(n, …) to (n, all the rest)."""
-    return _op["reshape"](x, (x.shape[0], -1))
+    return _op["reshape"](x, (x.shape[0], _math.prod(x.shape[1:])))

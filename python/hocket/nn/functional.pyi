@@ -77,7 +77,7 @@ def relu(x: _ArrayLike) -> Array:
 def rms_norm(x: _ArrayLike, gamma: Any = ..., axes: Any = ..., eps: Any = ...) -> Array:
     """x / sqrt(mean of x² + eps) gamma along the last axes."""
 def scaled_dot_product_attention(query: Any, key: Any, value: _ArrayLike, mask: Any = ..., causal: Any = ..., scale: Any = ...) -> Array:
-    """Attention (Vaswani et al. 2017) of queries (…,n,d) to keys (…,m,d) with values (…,m,e): (…,n,e). mask broadcasts to (…,n,m): bool, true where a query sees a key, or numbers that are added to the scores. A query that sees no key gives NaN."""
+    """Attention (Vaswani et al. 2017) of queries (…,n,d) to keys (…,m,d) with values (…,m,e): (…,n,e). mask broadcasts to (…,n,m): bool, true where a query sees a key, or numbers that are added to the scores, -inf where it does not. A query that sees no key gives 0. What no query sees does not count, be it NaN."""
 def sigmoid(x: _ArrayLike) -> Array:
     """Logistic function."""
 def silu(x: _ArrayLike) -> Array:

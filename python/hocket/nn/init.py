@@ -1,6 +1,7 @@
 """Initial values of parameters: ``nn.Linear(10, init=nn.init.normal(0.01))``, ``net.initialize(nn.init.xavier_uniform())``."""
 
 from .. import _core
+from .._arguments import refuse_zero as _refuse_zero
 
 __all__ = ["Init", "constant", "fan_in", "he_normal", "he_uniform", "normal", "orthogonal", "uniform", "xavier_normal", "xavier_uniform"]
 
@@ -36,26 +37,31 @@ def fan_in():
     return Init(("fan_in", 0.0, 1.0))
 
 
+def _by_gain(kind, gain):
+    _refuse_zero(kind, gain=gain)
+    return Init((kind, 0.0, float(gain)))
+
+
 def xavier_uniform(gain=1.0):
     """Uniform in ±gain sqrt(6 / (in + out)): Glorot, Bengio 2010."""
-    return Init(("xavier_uniform", 0.0, float(gain)))
+    return _by_gain("xavier_uniform", gain)
 
 
 def xavier_normal(gain=1.0):
     """Standard deviation gain sqrt(2 / (in + out))."""
-    return Init(("xavier_normal", 0.0, float(gain)))
+    return _by_gain("xavier_normal", gain)
 
 
 def he_uniform(gain=1.0):
     """Uniform in ±gain sqrt(6 / in): He et al. 2015."""
-    return Init(("he_uniform", 0.0, float(gain)))
+    return _by_gain("he_uniform", gain)
 
 
 def he_normal(gain=1.0):
     """Standard deviation gain sqrt(2 / in)."""
-    return Init(("he_normal", 0.0, float(gain)))
+    return _by_gain("he_normal", gain)
 
 
 def orthogonal(gain=1.0):
     """gain times orthonormal rows, or columns, of (first axis, all the rest): Saxe et al. 2014."""
-    return Init(("orthogonal", 0.0, float(gain)))
+    return _by_gain("orthogonal", gain)

@@ -45,13 +45,16 @@ bool hki_call_take_axis(hki_call *call, const char *name, int64_t *axis, int ndi
                            name, (long long)*axis, -ndim, ndim - 1, text);
 }
 
+/* The operator that this thread is composing, the outermost one; NULL: none. */
+static _Thread_local const char *composed;
+
 /* Returns the dtypes of its inputs, as hki_call_set_inputs; where there is none, the call follows no array's device. */
 static inline unsigned call_init(hki_call *call, const hk_op *op, hk_array *const *inputs,
                                  int input_count, const void *options)
 {
     const unsigned dtypes = hki_call_set_inputs(call, inputs, input_count);
     call->op = HKI_USUALLY(!(dtypes & HKI_COMPLEX)) ? op : hki_op_for(op, inputs, input_count);
-    call->operation = op->name;
+    call->operation = op->is_part && composed ? composed : op->name;
     call->device = NULL;
     call->options = !op->options_bytes ? NULL : options ? options : default_options;
     call->like = NULL;
@@ -313,6 +316,16 @@ static void make(hki_call *call, uint64_t bytes, hk_array **outputs)
     }
 }
 
+/* Calls of parts have its name. */
+static hk_array *composition(hki_call *call)
+{
+    const char *const outer = composed;
+    composed = outer ? outer : call->operation;
+    hk_array *result = call->op->compose(call);
+    composed = outer;
+    return result;
+}
+
 /* What it makes on the way goes before it returns. Apart from calls of kernels, which need no scope. */
 static __attribute__((noinline)) void compose(hki_call *call, hk_array **outputs)
 {
@@ -323,7 +336,7 @@ static __attribute__((noinline)) void compose(hki_call *call, hk_array **outputs
     {
         HK_SCOPE;
         call->more = outputs + 1;
-        outputs[0] = op->compose(call);
+        outputs[0] = composition(call);
         for (int i = 0; i < count; i++)
             hk_take(outputs[i]);
     }
@@ -491,7 +504,7 @@ static bool issue_into(hki_call *call, hk_array *out)
     const hk_op *op = call->op;
     if (op->compose) {
         HK_SCOPE;
-        hk_array *result = op->compose(call);
+        hk_array *result = composition(call);
         hki_op_call_into(&hki_op_copy, &result, 1, NULL, out);
         return true;
     }

@@ -155,8 +155,8 @@ static hk_array *masked(const hki_call *call, const masked_parts *parts, hk_arra
 {
     if (parts->mask->dtype != HK_BOOL)
         return hki_op_call2(&hki_op_add, scores, where_seen(call, parts->sees, parts->mask), NULL);
-    hk_array *never = hki_op_call3(&hki_op_where, parts->sees, number(call, -INFINITY),
-                                   number(call, 0), NULL);
+    hk_array *never =
+        hki_op_call3(&hki_op_where, parts->sees, number(call, -INFINITY), number(call, 0), NULL);
     return hki_op_call3(&hki_op_where, parts->is_seen, scores, never, NULL);
 }
 
@@ -178,9 +178,8 @@ static hk_array *attention_compose(const hki_call *call)
         scores = masked(call, &parts, scores);
     if (o->causal)
         scores = hki_lower_triangle(call, scores, -INFINITY);
-    hk_array *y =
-        hki_op_call2(&hki_op_matmul, hki_op_call1(&hki_op_softmax, scores, &along), parts.value,
-                     NULL);
+    hk_array *y = hki_op_call2(&hki_op_matmul, hki_op_call1(&hki_op_softmax, scores, &along),
+                               parts.value, NULL);
     return has_mask ? where_seen(call, parts.sees, y) : y;
 }
 
@@ -230,7 +229,8 @@ const hk_op hki_op_scaled_dot_product_attention = {
     .doc =
         "Attention (Vaswani et al. 2017) of queries (…,n,d) to keys (…,m,d) with values (…,m,e): "
         "(…,n,e). mask broadcasts to (…,n,m): bool, true where a query sees a key, or numbers that "
-        "are added to the scores, -inf where it does not. A query that sees no key gives 0. What no "
+        "are added to the scores, -inf where it does not. A query that sees no key gives 0. What "
+        "no "
         "query sees does not count, be it NaN.",
     .formula = "softmax(query key^T scale + mask) value",
     .dtypes = HKI_FLOATS,

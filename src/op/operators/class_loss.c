@@ -491,6 +491,7 @@ const hk_op hki_op_class_loss = {
     .output_count = 2,
     .contiguous = true,
     .internal = true,
+    .is_part = true,
     .infer = rows_infer,
     .split = HKI_SPLIT_ROWS,
     .plan = rows_plan,

@@ -53,8 +53,7 @@ static hk_array *by_x(const hki_grad_call *call)
     hk_array *p = hki_op_call1(&hki_op_softmax, call->inputs[X], &along);
     hk_array *dp = multiply(call->dy, as_column(multiply(call->inputs[DY], weights)));
     hk_array *mean = sum_of_rows(multiply(p, dp), true);
-    return where_counts(call, weights,
-                        multiply(p, hki_op_call2(&hki_op_subtract, dp, mean, NULL)));
+    return where_counts(call, weights, multiply(p, hki_op_call2(&hki_op_subtract, dp, mean, NULL)));
 }
 
 static hk_array *by_dy(const hki_grad_call *call)

@@ -196,6 +196,7 @@ const hk_op hki_op_take_along_axis = {
     .doc = "For each element of indices the entry of x that it names along the axis, at the same "
            "place along the others. indices has x's shape but for the axis. A negative index "
            "counts from the end; one out of range fails the result.",
+    .is_part = true,
     .dtypes = HKI_ANY_DTYPE,
     .infer = take_along_infer,
     .split = HKI_SPLIT_ELEMENTS,
@@ -372,10 +373,11 @@ const hk_op hki_op_scatter_add = {
     HKI_OP_PARAMS(scatter_add),
     HKI_OP_SAMPLES(scatter_add_samples),
     .signature = "x, indices, updates",
-    .doc = "x, and to the entry that each element of indices names, as in hk_take_along_axis, the "
-           "same element of updates added. Where several name one entry they are added in their "
-           "order, halves as float32; in pairs, as samples are, where they are whole rows of floats "
-           "along axis 0. updates has the shape of indices.",
+    .doc =
+        "x, and to the entry that each element of indices names, as in hk_take_along_axis, the "
+        "same element of updates added. Where several name one entry they are added in their "
+        "order, halves as float32; in pairs, as samples are, where they are whole rows of floats "
+        "along axis 0. updates has the shape of indices.",
     .dtypes = HKI_NUMBERS | HKI_COMPLEX,
     .infer = scatter_infer,
     .split = HKI_SPLIT_NONE,

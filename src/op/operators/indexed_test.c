@@ -13,6 +13,7 @@ static void test_range(hk_device device)
     hk_array *y = hk_index_select(x, bad, 0);
     hk_record_end();
     CHECK(fails_with(y, HK_OUT_OF_RANGE, "indices[1] is -5, but the axis has 4 entries"));
+    CHECK_STR(hk_status_operation(hk_wait(y)), "index_select");
     hk_backward(y);
     CHECK(fails_with(hk_grad(x), HK_OUT_OF_RANGE, "is -5"));
     bad = hk_from_host((const int32_t[]){0, 4}, hk_shape(1, 2), HK_I32, device);
@@ -117,9 +118,10 @@ static void test_many(hk_device device, hk_dtype dtype)
     wanted[2] = wanted[3] = dtype == HK_BF16 ? 4992 : 5000;
     for (int axis = 0; axis < 2; axis++) {
         hk_array *table = hk_zeros(axis ? hk_shape(2, 3) : hk_shape(3, 2), dtype, device), *loss;
-        hk_array *places = hk_concat((hk_array *const[]){hk_full(hk_shape(COUNT), 1, HK_I64, device),
-                                                         hk_full(hk_shape(1), 2, HK_I64, device)},
-                                     2, 0);
+        hk_array *places =
+            hk_concat((hk_array *const[]){hk_full(hk_shape(COUNT), 1, HK_I64, device),
+                                          hk_full(hk_shape(1), 2, HK_I64, device)},
+                      2, 0);
         hk_attach_grad(table, HK_GRAD_WRITE);
         {
             HK_RECORD;

@@ -58,7 +58,7 @@ typedef struct coefficients {
             type *restrict x = (type *)(void *)run->out;                                           \
             const type *restrict grad = (const type *)(const void *)run->in[1];                    \
             for (int64_t i = 0; i < run->n; i++)                                                   \
-                x[i] -= PART(step, grad[i]) + PART(decay, x[i]);                                    \
+                x[i] -= PART(step, grad[i]) + PART(decay, x[i]);                                   \
             return -1;                                                                             \
         }                                                                                          \
         const char *x = run->in[0], *grad = run->in[1];                                            \

@@ -170,7 +170,8 @@ static void backward_grad(hki_grad_call *call)
     hk_array *mean = hki_op_call1(&hki_op_sum, hki_op_call2(&hki_op_multiply, p, dp, NULL), &kept);
     hk_array *by_logits =
         hki_op_call2(&hki_op_multiply, p, hki_op_call2(&hki_op_subtract, dp, mean, NULL), NULL);
-    hk_array *counts = hki_op_call1(&hki_op_cast, as_column(dy), &(const hki_cast_options){HK_BOOL});
+    hk_array *counts =
+        hki_op_call1(&hki_op_cast, as_column(dy), &(const hki_cast_options){HK_BOOL});
     hk_array *none = hki_op_call1(&hki_op_zeros_like, by_logits, NULL);
     call->dx[0] = hki_op_call3(&hki_op_where, counts, by_logits, none, NULL);
 }

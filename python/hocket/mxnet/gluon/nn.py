@@ -347,7 +347,7 @@ class _Layer(Block):
         return y if self._activation is None else _op[self._activation](y)
 
     def _describe(self):
-        return ", ".join(map(str, self._arguments))
+        return ", ".join(map(str, (*self._arguments, *self._options.values())))
 
 
 class _Held(_nn.Module):
@@ -418,7 +418,7 @@ class Dense(_Layer):
     def __init__(self, units, activation=None, use_bias=True, flatten=True, in_units=0, weight_initializer=None, params=None):
         self._names = {"weight": "weight"} | ({"bias": "bias"} if use_bias else {})
         self._flatten, self._init_of_weights = flatten, weight_initializer
-        self._begin(units, use_bias, activation=activation, params=params)
+        self._begin(units, bias=use_bias, activation=activation, params=params)
 
     def _before(self, x):
         return x.reshape(x.shape[0], -1) if self._flatten and x.ndim != 2 else x
@@ -431,7 +431,8 @@ class Conv2D(_Layer):
                  weight_initializer=None, params=None):
         self._names = {"weight": "weight"} | ({"bias": "bias"} if use_bias else {})
         self._init_of_weights = weight_initializer
-        self._begin(channels, kernel_size, strides, padding, dilation, groups, use_bias, activation=activation, params=params)
+        self._begin(channels, kernel_size, stride=strides, padding=padding, dilation=dilation, groups=groups, bias=use_bias,
+                    activation=activation, params=params)
 
 
 class MaxPool2D(_Layer):
@@ -463,14 +464,14 @@ class BatchNorm(_Layer):
     _make, _names = staticmethod(_nn.BatchNorm), {"gamma": "gamma", "beta": "beta"}
 
     def __init__(self, axis=1, momentum=0.9, epsilon=1e-5, **unused):
-        self._begin(epsilon, 1 - momentum)
+        self._begin(eps=epsilon, momentum=1 - momentum)
 
 
 class LayerNorm(_Layer):
     _make, _names = staticmethod(_nn.LayerNorm), {"gamma": "gamma", "beta": "beta"}
 
     def __init__(self, axis=-1, epsilon=1e-5, **unused):
-        self._begin(epsilon)
+        self._begin(eps=epsilon)
 
 
 class Dropout(_Layer):

@@ -14,7 +14,7 @@ _Linear, _Conv2d, _BatchNorm, _MaxPool2d, _AvgPool2d, _Flatten, _Dropout, _Adapt
 
 class Linear(_Linear):
     def __init__(self, in_features, out_features, bias=True):
-        super().__init__(out_features, bias)
+        super().__init__(out_features, bias=bias)
         self._has_bias = bias
         self.build((1, in_features))
 
@@ -24,13 +24,13 @@ class LazyLinear(Linear):
     _lazy, _becomes = ("weight", "bias"), Linear
 
     def __init__(self, out_features, bias=True):
-        _Linear.__init__(self, out_features, bias)
+        _Linear.__init__(self, out_features, bias=bias)
         self._has_bias = bias
 
 
 class Conv2d(_Conv2d):
     def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True):
-        super().__init__(out_channels, kernel_size, stride, padding, dilation, groups, bias)
+        super().__init__(out_channels, kernel_size, stride=stride, padding=padding, dilation=dilation, groups=groups, bias=bias)
         self._has_bias = bias
         rows, columns = (kernel_size, kernel_size) if isinstance(kernel_size, int) else kernel_size
         reach = dilation if isinstance(dilation, int) else max(dilation)
@@ -42,7 +42,7 @@ class LazyConv2d(Conv2d):
     _lazy, _becomes = ("weight", "bias"), Conv2d
 
     def __init__(self, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True):
-        _Conv2d.__init__(self, out_channels, kernel_size, stride, padding, dilation, groups, bias)
+        _Conv2d.__init__(self, out_channels, kernel_size, stride=stride, padding=padding, dilation=dilation, groups=groups, bias=bias)
         self._has_bias = bias
 
 
@@ -52,7 +52,7 @@ class _Norm(_BatchNorm):
 
 class BatchNorm2d(_Norm):
     def __init__(self, num_features, eps=1e-5, momentum=0.1):
-        super().__init__(eps, momentum)
+        super().__init__(eps=eps, momentum=momentum)
         self.build((2, num_features))
 
 
@@ -65,7 +65,7 @@ class LazyBatchNorm2d(BatchNorm2d):
     _lazy, _becomes = ("weight", "bias"), BatchNorm2d
 
     def __init__(self, eps=1e-5, momentum=0.1):
-        _Norm.__init__(self, eps, momentum)
+        _Norm.__init__(self, eps=eps, momentum=momentum)
 
 
 class LazyBatchNorm1d(LazyBatchNorm2d):
@@ -121,7 +121,7 @@ class LayerNorm(_LayerNorm):
 
     def __init__(self, normalized_shape, eps=1e-5):
         sizes = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        super().__init__(eps, len(sizes))
+        super().__init__(eps=eps, axes=len(sizes))
         self.build((1, *sizes))
 
 
