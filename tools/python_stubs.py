@@ -69,7 +69,7 @@ RESULTS = {
     "tolist": "Any", "item": "Any", "numpy": "_np.ndarray", "__array__": "_np.ndarray", "is_ready": "_b.bool", "fill": "None",
     "__array_namespace__": "_ModuleType", "__dlpack__": "Any", "__dlpack_device__": "tuple[int, int]", "__iter__": "_Iterator[Array]",
     "__contains__": "_b.bool", "__complex__": "complex", "__format__": "str", "__repr__": "str", "__divmod__": "tuple[Array, Array]",
-    "__rdivmod__": "tuple[Array, Array]", "__reduce__": "Any", "__reversed__": "_Iterator[Array]", "__round__": "Any", "__trunc__": "int", "__bytes__": "bytes",
+    "__rdivmod__": "tuple[Array, Array]", "__reduce__": "Any", "__reversed__": "_Iterator[Array]", "__round__": "Any", "__trunc__": "int", "__bytes__": "bytes", "tobytes": "bytes", "lend": "Any",
 }
 # What the slots of the extension's types are, which tell no signature.
 ARRAY_SLOTS = """
@@ -170,7 +170,7 @@ def array_class():
 
 def other_classes():
     dtype = f'@_final\nclass DType:\n    """{first_line(hocket.DType)}"""\n' + "".join(
-        properties(hocket.DType, {"name": "str", "itemsize": "int"}))
+        properties(hocket.DType, {"name": "str", "itemsize": "int", "kind": "str"}))
     device = f'@_final\nclass Device:\n    """{first_line(hocket.Device)}"""\n    def __new__(cls, name: str) -> Device: ...\n' + "".join(
         properties(hocket.Device, {"kind": "str", "type": "str", "index": "int", "cores": "int", "description": "str"}))
     limits = "".join(

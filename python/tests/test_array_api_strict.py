@@ -55,6 +55,11 @@ def is_textbook_quotient(x, y, got):
     return close_to_size(got, wanted) | close(got.real, wanted.real) & close(got.imag, wanted.imag)
 
 
+def open_floor(x, y, got):
+    with np.errstate(all="ignore"):
+        return np.isinf(x) & np.isfinite(y) & (got == x / y)
+
+
 def open_maximum(x, y, got):
     return (x == 0) & (y == 0) & (got == 0)
 
@@ -135,6 +140,9 @@ def open_acosh(x, got):
 OPEN = {
     ("maximum minimum", "float"): (
         open_maximum, "The order of signed zeros is unspecified and thus implementation-defined."),
+    ("floor_divide", "float"): (
+        open_floor, "If x1_i is +infinity and x2_i is a positive finite number, the result is +infinity. [...] libraries may return NaN to match "
+        "Python behavior. The reference does."),
     ("multiply", "complex"): (
         open_product, "When at least one of a, b, c, or d is NaN, +infinity, or -infinity, [...] the result is implementation dependent."),
     # The reference scales by the larger part of a divisor, as Smith did, and so loses signs of zeros, quotients by subnormal numbers, and a
