@@ -143,3 +143,11 @@ def test_vector_norm_of_no_axes():
     z = hk.linalg.vector_norm(x.astype(hk.complex64) * 1j, axis=())
     assert z.dtype == hk.float32 and z.tolist() == abs(x).tolist()
     assert hk.linalg.vector_norm(hk.asarray(-3.0), axis=()).item() == 3
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_zeros_below_r_have_no_sign(dtype):
+    for shape in ((2, 2), (3, 2), (2, 3), (4, 4)):
+        for x in (-np.ones(shape, dtype), np.random.default_rng(3).normal(size=shape).astype(dtype)):
+            r = np.asarray(hk.linalg.qr(hk.asarray(x)).R)
+            assert r.tobytes() == np.triu(r).tobytes()
