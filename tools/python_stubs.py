@@ -69,7 +69,7 @@ RESULTS = {
     "tolist": "Any", "item": "Any", "numpy": "_np.ndarray", "__array__": "_np.ndarray", "is_ready": "_b.bool", "fill": "None",
     "__array_namespace__": "_ModuleType", "__dlpack__": "Any", "__dlpack_device__": "tuple[int, int]", "__iter__": "_Iterator[Array]",
     "__contains__": "_b.bool", "__complex__": "complex", "__format__": "str", "__repr__": "str", "__divmod__": "tuple[Array, Array]",
-    "__rdivmod__": "tuple[Array, Array]", "__reduce__": "Any", "__reversed__": "_Iterator[Array]", "__round__": "Any", "__trunc__": "int", "__bytes__": "bytes",
+    "__rdivmod__": "tuple[Array, Array]", "__reduce__": "Any", "__reversed__": "_Iterator[Array]", "__round__": "Any", "__trunc__": "int", "__bytes__": "bytes", "tobytes": "bytes", "lend": "Any",
 }
 # What the slots of the extension's types are, which tell no signature.
 ARRAY_SLOTS = """
@@ -152,13 +152,14 @@ def written(name, function, indent="", result=None, of_array=False):
 
 def properties(cls, kinds):
     for name, member in sorted(vars(cls).items()):
-        if isinstance(member, (types.GetSetDescriptorType, property)) and not name.startswith("__"):
+        if isinstance(member, (types.GetSetDescriptorType, property)) and (not name.startswith("__") or name in kinds):
             yield f"    @property\n    def {name}(self) -> {kinds.get(name, 'Any')}: ...\n"
 
 
 def array_class():
     kinds = {"shape": "tuple[int, ...]", "strides": "tuple[int, ...]", "dtype": "DType", "device": "Device", "ndim": "int", "size": "int",
-             "nbytes": "int", "itemsize": "int", "T": "Array", "mT": "Array", "real": "Array", "grad": "Array | None"}
+             "nbytes": "int", "itemsize": "int", "T": "Array", "mT": "Array", "real": "Array", "grad": "Array | None",
+             "__array_interface__": "dict[str, Any]"}
     lines = [f'@_final\nclass Array:\n    """{first_line(hocket.Array)}"""\n', *properties(hocket.Array, kinds)]
     known = {"__copy__", "__deepcopy__"}
     for name, member in sorted(vars(hocket.Array).items()):
@@ -170,7 +171,7 @@ def array_class():
 
 def other_classes():
     dtype = f'@_final\nclass DType:\n    """{first_line(hocket.DType)}"""\n' + "".join(
-        properties(hocket.DType, {"name": "str", "itemsize": "int"}))
+        properties(hocket.DType, {"name": "str", "itemsize": "int", "kind": "str", "__numpy_dtype__": "Any"}))
     device = f'@_final\nclass Device:\n    """{first_line(hocket.Device)}"""\n    def __new__(cls, name: str) -> Device: ...\n' + "".join(
         properties(hocket.Device, {"kind": "str", "type": "str", "index": "int", "cores": "int", "description": "str"}))
     limits = "".join(

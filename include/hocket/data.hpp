@@ -68,6 +68,14 @@ inline array random_int(int64_t low, int64_t high, const shape &shape, hk_dtype 
 {
     return array::take(hk_random_int_at(at, low, high, shape, dtype, device));
 }
+/* Integers least … most, both included: hk_number_of_int and hk_number_of_uint make them. */
+inline array random_between_from(const generator &stream, hk_number least, hk_number most,
+                                 const shape &shape, hk_dtype dtype = HK_I64,
+                                 const device &device = {}, hk_source at = here()) noexcept
+{
+    return array::take(
+        hk_random_between_from_at(at, stream.get(), least, most, shape, dtype, device));
+}
 
 /* 1 with that probability, else 0. */
 inline array random_bernoulli_from(const generator &stream, double probability, const shape &shape,

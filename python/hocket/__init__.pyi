@@ -29,6 +29,8 @@ class Array:
     @property
     def T(self) -> Array: ...
     @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+    @property
     def device(self) -> Device: ...
     @property
     def dtype(self) -> DType: ...
@@ -62,7 +64,7 @@ class Array:
     def __deepcopy__(self, memo: Any) -> Array: ...
     def __divmod__(self, other: _ArrayLike) -> tuple[Array, Array]: ...
     def __dlpack__(self, /, *, stream: Any = ..., max_version: Any = ..., dl_device: Any = ..., copy: _b.bool | None = ...) -> Any:
-        """A DLPack capsule, over the array's own memory where that can be: calls on it wait from then on."""
+        """A DLPack capsule over the array's own memory, where that can be, for reading: calls on it wait from then on. x.lend() has one for writing."""
     def __dlpack_device__(self, /) -> tuple[int, int]:
         """DLPack's kind of device, and its number."""
     def __format__(self, spec: Any) -> str: ...
@@ -116,6 +118,8 @@ class Array:
         """Whether wait() would not block."""
     def item(self, /) -> Any:
         """The only element, as a Python number. Waits for it."""
+    def lend(self, /) -> Any:
+        """The array's own memory for other libraries to write into, by the buffer protocol and DLPack: np.asarray(x.lend())[0] = 5. Calls on it wait from then on; gradients that are to read the array fail. np.asarray(x) is for reading."""
     def max(self, axis: _Axes = ..., dtype: _DTypeLike | None = ..., out: Array | None = ..., keepdims: _b.bool = ..., **options: Any) -> Array:
         """Largest element along axes, or of all; NaN where one is."""
     def mean(self, axis: _Axes = ..., dtype: _DTypeLike | None = ..., out: Array | None = ..., keepdims: _b.bool = ..., **options: Any) -> Array:
@@ -146,6 +150,8 @@ class Array:
         """The entries of an axis, or elements of the flat array, that indices names."""
     def to_device(self, device: _DeviceLike | None, /, *, stream: Any = ...) -> Array:
         """The array on a device: itself where it is there already."""
+    def tobytes(self) -> bytes:
+        """The elements as bytes, in C order. Waits."""
     def tolist(self, /) -> Any:
         """The elements as nested lists; of an array () the number. Waits for them."""
     def transpose(self, *axes: Any) -> Array:
@@ -220,7 +226,13 @@ class Array:
 class DType:
     """An element type. Equal to its name, and to NumPy's and PyTorch's dtype of that name."""
     @property
+    def __numpy_dtype__(self) -> Any: ...
+    @property
+    def dtype(self) -> Any: ...
+    @property
     def itemsize(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
     @property
     def name(self) -> str: ...
 

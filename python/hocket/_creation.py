@@ -285,6 +285,11 @@ def linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True):
     return made if made.dtype == wanted else _op["cast"](made, wanted)
 
 
+def _diagonal(k):
+    """Beyond a matrix all diagonals are the same."""
+    return _b.min(_b.max(k.__index__(), -(2**63)), 2**63 - 1)
+
+
 @_public
 def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
     """A matrix of ones on diagonal k, and of zeros elsewhere.
@@ -293,7 +298,7 @@ def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
     array([[0., 1., 0.],
            [0., 0., 1.]], device='cpu:0')
     """
-    return _op["eye"](n_rows, n_rows if n_cols is None else n_cols, k, dtype or _core.float32, device=device)
+    return _op["eye"](n_rows, n_rows if n_cols is None else n_cols, _diagonal(k), dtype or _core.float32, device=device)
 
 
 @_public
@@ -304,7 +309,7 @@ def tril(x, /, *, k=0):
     array([[1., 0., 0.],
            [1., 1., 0.]], device='cpu:0')
     """
-    return _op["tril"](x, k)
+    return _op["tril"](x, _diagonal(k))
 
 
 @_public
@@ -315,7 +320,7 @@ def triu(x, /, *, k=0):
     array([[1., 1., 1.],
            [0., 1., 1.]], device='cpu:0')
     """
-    return _op["triu"](x, k)
+    return _op["triu"](x, _diagonal(k))
 
 
 @_public

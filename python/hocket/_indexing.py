@@ -6,7 +6,7 @@ of their broadcast shape: at the place of the first one, or in front where other
 
 from . import _core
 from ._core import Array
-from ._creation import arange, asarray, beside
+from ._creation import arange, asarray, beside, zeros
 from ._manipulation import _flat, broadcast_shapes
 from ._reductions import nonzero
 
@@ -56,9 +56,14 @@ def _parts(x, key):
     return parts
 
 
-def _check_mask(x, mask, axis):
-    if mask.shape != x.shape[axis:axis + mask.ndim]:
-        raise _index_error(f"the mask is of shape {mask.shape}, the axes that it is for of {x.shape[axis:axis + mask.ndim]}")
+def _fitting(x, mask, axis):
+    """The mask, for the axes of x from `axis` on. Each of its sizes is x's, or 0: then it names nothing."""
+    shape = x.shape[axis:axis + mask.ndim]
+    if mask.shape == shape:
+        return mask
+    if len(shape) < mask.ndim or any(size not in (0, wanted) for size, wanted in zip(mask.shape, shape)):
+        raise _index_error(f"the mask is of shape {mask.shape}, the axes that it is for of {shape}")
+    return zeros(shape, dtype=_core.bool, device=mask.device)
 
 
 class _Key:
@@ -75,8 +80,7 @@ class _Key:
                     basic.append(None)
                     found = (arange(1 if bool(part) else 0, device=x.device),)
                 else:
-                    _check_mask(x, part, axis)
-                    found = nonzero(part)
+                    found = nonzero(_fitting(x, part, axis))
                     basic += [slice(None)] * part.ndim
                     axis += part.ndim
                 for each in found:
@@ -154,8 +158,7 @@ def _count(shape):
 
 def get(x, key):
     if isinstance(key, Array) and key.dtype == _core.bool and key.ndim and key.device == x.device:
-        _check_mask(x, key, 0)
-        return _core._mask_select(x, key)
+        return _core._mask_select(x, _fitting(x, key, 0))
     key = _Key(x, key)
     if len(key.axes) == 1:
         (axis,) = key.axes
@@ -191,7 +194,7 @@ def _by_mask(x, mask, value):
     rest = x.shape[mask.ndim:]
     if value.ndim > len(rest):
         return False
-    _check_mask(x, mask, 0)
+    mask = _fitting(x, mask, 0)
     _core._broadcast_to(value, rest)  # raises where it does not go
     _core._mask_assign(x, mask, value)
     return True

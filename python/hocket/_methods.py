@@ -310,6 +310,7 @@ _TYPES = {
 
 def _array_interface(self):
     """NumPy's protocol, of which Pillow knows no other: over the array's own memory, for reading. Of one that is not contiguous a copy's."""
+    _core._raise_interrupt(self)
     if self.dtype.name not in _TYPES:
         raise AttributeError(f"{self.dtype} has no place in NumPy's __array_interface__")
     is_own = self.device.kind == "cpu" and _core._facts(self)[2]

@@ -3,7 +3,7 @@
 import collections as _collections
 
 from . import _core
-from ._creation import beside as _beside
+from ._creation import _diagonal, beside as _beside
 from ._dtypes import narrow as _narrow
 from ._elementwise import matmul  # noqa: F401
 from ._manipulation import _promoted, axes_of as _axes_of, matrix_transpose, tensordot, vecdot  # noqa: F401
@@ -50,7 +50,7 @@ def diagonal(x, /, *, offset=0):
     >>> hk.linalg.diagonal(hk.asarray([[1, 2], [3, 4]]))
     array([1, 4], dtype=int64, device='cpu:0')
     """
-    return _op["diagonal"](x, offset)
+    return _op["diagonal"](x, _diagonal(offset))
 
 
 def eig(x, /):
@@ -226,8 +226,7 @@ def trace(x, /, *, offset=0, dtype=None):
     """
     if dtype is not None:
         x = x.astype(dtype)
-    y = _op["matrix_trace"](x, offset)
-    return _narrow(y, dtype)
+    return _narrow(_op["matrix_trace"](x, _diagonal(offset)), dtype)
 
 
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):

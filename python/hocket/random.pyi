@@ -22,7 +22,7 @@ class Generator:
     def get_state(self) -> tuple[int, int, int]:
         """Where the stream is: a tuple of three ints, for set_state."""
     def integers(self, low: Any, high: Any = ..., shape: _Shape = ..., *, dtype: _DTypeLike | None = ..., device: _DeviceLike | None = ...) -> Array:
-        """Integers low … high - 1, or 0 … low - 1, of any dtype of integers."""
+        """Integers low … high - 1, or 0 … low - 1, of any dtype of integers: of its whole range, too."""
     def normal(self, shape: _Shape = ..., mean: Any = ..., std: Any = ..., *, dtype: _DTypeLike | None = ..., device: _DeviceLike | None = ...) -> Array:
         """Normal: float32 or float64."""
     def permutation(self, x: Any, *, device: _DeviceLike | None = ...) -> Array:
@@ -46,7 +46,7 @@ def gamma(concentration: Any, shape: _Shape = ..., scale: Any = ..., *, dtype: _
 def get_state() -> tuple[int, int, int]:
     """Where the stream is: a tuple of three ints, for set_state."""
 def integers(low: Any, high: Any = ..., shape: _Shape = ..., *, dtype: _DTypeLike | None = ..., device: _DeviceLike | None = ...) -> Array:
-    """Integers low … high - 1, or 0 … low - 1, of any dtype of integers."""
+    """Integers low … high - 1, or 0 … low - 1, of any dtype of integers: of its whole range, too."""
 def normal(shape: _Shape = ..., mean: Any = ..., std: Any = ..., *, dtype: _DTypeLike | None = ..., device: _DeviceLike | None = ...) -> Array:
     """Normal: float32 or float64."""
 def permutation(x: _ArrayLike, *, device: _DeviceLike | None = ...) -> Array:

@@ -147,8 +147,11 @@ def test_there_are_rows_of_all_three():
 
 def test_numpys_array_shares_memory_as_the_guide_says():
     x = hk.zeros(3)
-    np.asarray(x)[0] = 5
-    assert x[0].item() == 5
+    values = np.asarray(x)
+    x[0] = 4
+    assert values[0] == 4 and not values.flags.writeable
+    np.asarray(x.lend())[0] = 5
+    assert values[0] == x[0].item() == 5
 
 
 @pytest.mark.parametrize("line", re.findall(r"``(from hocket.*?)``", read("docs", "site", "from_others.rst")))

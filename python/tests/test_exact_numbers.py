@@ -151,7 +151,7 @@ def test_arange_refuses_what_does_not_fit():
 
 
 def test_diagonals_far_away():
-    for k in (2**60, -(2**60), 2**63 - 1, -(2**63)):
+    for k in (2**60, -(2**60), 2**63 - 1, -(2**63), 2**80, -(2**80)):
         values = np.ones((2, 3), "float32")
         assert same(hk.eye(2, 3, k=k), np.eye(2, 3, k=k, dtype="float32"))
         assert same(hk.tril(hk.asarray(values), k=k), values * (k > 0)) and same(hk.triu(hk.asarray(values), k=k), values * (k < 0))

@@ -126,3 +126,19 @@ def test_an_index_beyond_all_arrays():
     for index in (2**70, -2**70):
         with pytest.raises(IndexError, match="out of the range of int64"):
             hk.arange(3)[index]
+
+
+def test_masks_of_another_shape():
+    """Each size is the array's, or 0, as the standard has it; other sizes are refused."""
+    for shape in ((2, 1), (1, 3), (3, 0), (3,), (0, 2), (2, 3, 1)):
+        x, mask = hk.zeros((2, 3)), hk.zeros(shape, dtype=hk.bool)
+        for use in (lambda: x[mask], lambda: x.__setitem__(mask, 1), lambda: x.__setitem__((mask, ...), 1), lambda: x[(mask, ...)]):
+            with pytest.raises(IndexError):
+                use()
+    for of, shape in (((2, 3), (2, 0)), ((2, 3), (0,)), ((2, 3), (0, 3)), ((2, 3), (0, 0)), ((0, 1), (0, 0)), ((2, 0), (2, 0)), ((0, 3), (0,))):
+        values, x, mask = np.ones(of, "float32"), hk.ones(of), np.zeros(shape, bool)
+        for key, ours in ((mask, hk.asarray(mask)), ((mask, ...), (hk.asarray(mask), ...))):
+            assert x[ours].shape == values[key].shape
+            x[ours] = 5
+            x[ours] = hk.zeros(values[key].shape)
+            assert x.tolist() == values.tolist()

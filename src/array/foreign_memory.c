@@ -72,8 +72,10 @@ hk_array *(hk_from_memory)(void *data, hk_dims shape, hk_dtype dtype, hk_device 
     const size_t part_bytes = hki_dtype_bytes(hki_dtype_of_parts(dtype));
     if ((uintptr_t)data % part_bytes && reach)
         return refuse_memory(home, options, HK_INVALID_ARGUMENT,
-                             "argument data is %p, but for %s must be a multiple of %zu", data,
-                             hk_dtype_name(dtype), part_bytes);
+                             "argument data must be a multiple of %zu for %s, and lies %zu bytes "
+                             "behind one",
+                             part_bytes, hk_dtype_name(dtype),
+                             (size_t)((uintptr_t)data % part_bytes));
     if (!reach && options->free) /* there is nothing to keep */
         options->free(options->context);
     hki_storage *storage = reach ? hki_storage_create_foreign(home, (uint64_t)reach * element_bytes,

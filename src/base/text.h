@@ -31,6 +31,12 @@ static inline int hki_format_va(char *text, size_t bytes, const char *format, va
     return length;
 }
 
+/* Of a pointer in a message: where it points says nothing to a reader. */
+static inline const char *hki_given(const void *argument)
+{
+    return argument ? "given" : "NULL";
+}
+
 /* The same, as snprintf. */
 HK_PRINTF(3, 4)
 static inline int hki_format(char *text, size_t bytes, const char *format, ...)

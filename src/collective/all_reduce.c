@@ -374,8 +374,8 @@ void(hk_all_reduce_by)(hk_array *const *arrays, int n, hk_all_reduce_algorithm a
 {
     if (n < 0 || (n > 0 && !arrays)) {
         hki_array_fail_in_place(NULL, operation, NULL, 0, HK_INVALID_ARGUMENT,
-                                "a list of %d arrays at %p cannot be reduced", n,
-                                (const void *)arrays);
+                                "a list of %d arrays at %s cannot be reduced", n,
+                                hki_given(arrays));
         return;
     }
     if (n < 2 || !check(arrays, n))

@@ -1,6 +1,7 @@
 /* Data sets of arrays. */
 #include "array/array.h"
 #include "base/source.h"
+#include "base/text.h"
 #include "data/data_set.h"
 
 #include <hocket/data_sets.h>
@@ -98,8 +99,8 @@ hk_data_set *(hk_data_set_of_arrays)(hk_array *const *arrays, int count)
         return set;
     if (!arrays || count < 1 || count > HK_DATA_MOST_FIELDS) {
         hki_data_set_fail(set, operation, HK_INVALID_ARGUMENT,
-                          "arrays are %p and count is %d; 1 to %d arrays would be right",
-                          (const void *)arrays, count, HK_DATA_MOST_FIELDS);
+                          "arrays are %s and count is %d; 1 to %d arrays would be right",
+                          hki_given(arrays), count, HK_DATA_MOST_FIELDS);
         return set;
     }
     set->own = calloc(1, sizeof(array_set));

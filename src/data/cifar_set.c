@@ -1,6 +1,7 @@
 /* Data sets of CIFAR's files. */
 #include "array/array.h"
 #include "base/source.h"
+#include "base/text.h"
 #include "data/cifar_file.h"
 #include "data/data_file.h"
 #include "data/data_set.h"
@@ -99,9 +100,9 @@ hk_data_set *(hk_data_set_of_cifar)(const char *const *paths, int count, int cla
         return set;
     if (!paths || count < 1 || (class_count != 10 && class_count != 100)) {
         hki_data_set_fail(set, "data_set_of_cifar", HK_INVALID_ARGUMENT,
-                          "paths are %p, count %d and class_count %d; one file or more, of 10 or "
+                          "paths are %s, count %d and class_count %d; one file or more, of 10 or "
                           "100 classes, would be right",
-                          (const void *)paths, count, class_count);
+                          hki_given(paths), count, class_count);
         return set;
     }
     cifar_set *self = calloc(1, sizeof *self);

@@ -1,6 +1,7 @@
 /* Data sets whose images are transformed as they are loaded, by the device's own threads. */
 #include "base/philox.h"
 #include "base/source.h"
+#include "base/text.h"
 #include "data/data_set.h"
 #include "data/transform.h"
 
@@ -107,8 +108,8 @@ static bool check(hk_data_set *set, const hk_data_set *base, const hk_transform 
     hk_status_release(status);
     if (!list || count < 1 || count > MOST_TRANSFORMS)
         hki_data_set_fail(set, operation, HK_INVALID_ARGUMENT,
-                          "transforms are %p and count is %d; 1 to %d would be right",
-                          (const void *)list, count, MOST_TRANSFORMS);
+                          "transforms are %s and count is %d; 1 to %d would be right",
+                          hki_given(list), count, MOST_TRANSFORMS);
     else if (base->field_count < 1 || base->fields[0].shape.ndim != 3 ||
              base->fields[0].dtype != HK_F32)
         hki_data_set_fail(set, operation, HK_INVALID_ARGUMENT,

@@ -236,12 +236,11 @@ static const hk_status *check(const char *text, size_t bytes, const hk_vocabular
     if ((!text && bytes) || options->least_count < 0 || options->most_tokens < 0 ||
         options->most_tokens > INT32_MAX ||
         (options->kind != HK_TOKEN_CHARACTERS && options->kind != HK_TOKEN_WORDS))
-        return hki_data_refusal("vocabulary_create", HK_INVALID_ARGUMENT,
-                                "text is %p of %zu bytes, options kind %d, least_count %" PRId64
-                                " and most_tokens %" PRId64
-                                "; a text, a kind, and 0 or more would be right",
-                                (const void *)text, bytes, (int)options->kind, options->least_count,
-                                options->most_tokens);
+        return hki_data_refusal(
+            "vocabulary_create", HK_INVALID_ARGUMENT,
+            "text is %s of %zu bytes, options kind %d, least_count %" PRId64
+            " and most_tokens %" PRId64 "; a text, a kind, and 0 or more would be right",
+            hki_given(text), bytes, (int)options->kind, options->least_count, options->most_tokens);
     return NULL;
 }
 

@@ -453,7 +453,7 @@ static void test_named_init(void)
         hk_module *replica = hk_module_replicate(net, (hk_device){NULL});
         CHECK(same(of(replica, "0.bias"), of(net, "0.bias")));
         CHECK(says(hk_module_initialize_named(net, "", &half), "name is \"\""));
-        CHECK(says(hk_module_initialize_named(net, "bias", NULL), "init (nil)"));
+        CHECK(says(hk_module_initialize_named(net, "bias", NULL), "init NULL"));
         hk_module_release(replica);
         hk_module_release(net);
     }

@@ -246,8 +246,8 @@ static hk_array *forward(hk_module *self, hk_array *const *inputs, int count)
                                        hk_status_message(hk_module_status(self)));
     if (!named)
         return hki_array_create_failed(NULL, operation, NULL, 0, HK_INVALID_ARGUMENT,
-                                       "inputs is %p and count %d; a module needs one or more",
-                                       (const void *)inputs, count);
+                                       "inputs is %s and count %d; a module needs one or more",
+                                       hki_given(inputs), count);
     const calling here = {.module = self, .outer = innermost};
     hk_scope scope = hk_scope_begin(); /* what nobody needs behind the layer goes with it */
     innermost = &here;
@@ -297,8 +297,8 @@ hk_module *hk_sequential_of(hk_module *const *children, int count)
 {
     hk_module *self = hk_module_create("sequential", sequential_forward, NULL, 0);
     if (count < 0 || (count > 0 && !children)) {
-        hki_module_fail(self, HK_INVALID_ARGUMENT, "children is %p and count %d",
-                        (const void *)children, count);
+        hki_module_fail(self, HK_INVALID_ARGUMENT, "children is %s and count %d",
+                        hki_given(children), count);
         return self;
     }
     for (int i = 0; i < count; i++) {

@@ -147,8 +147,9 @@ static hk_array *claim(hk_module *self, const char *name, const hk_dims *shape, 
     static const char operation[] = "module_parameter";
     if (!self || !name || !name[0] || strlen(name) >= HKI_MODULE_NAME_BYTES)
         return hki_array_create_failed(NULL, operation, &like, 1, HK_INVALID_ARGUMENT,
-                                       "module is %p and name \"%s\"; a name has 1 to %d letters",
-                                       (void *)self, name ? name : "", HKI_MODULE_NAME_BYTES - 1);
+                                       "module is %s and name \"%s\"; a name has 1 to %d letters",
+                                       hki_given(self), name ? name : "",
+                                       HKI_MODULE_NAME_BYTES - 1);
     const hk_status *gone = hki_array_gone(like);
     hk_status_release(gone);
     if (gone || like->failed) /* whose record it is */
@@ -252,8 +253,8 @@ const hk_status *(hk_module_initialize_named)(hk_module *self, const char *name,
         return status;
     if (!name || !name[0] || strlen(name) >= HKI_MODULE_NAME_BYTES || !init)
         return hki_status_lend(hki_status_create(
-            HK_INVALID_ARGUMENT, NULL, "name is \"%s\" and init %p; a name has 1 to %d letters",
-            name ? name : "NULL", (const void *)init, HKI_MODULE_NAME_BYTES - 1));
+            HK_INVALID_ARGUMENT, NULL, "name is \"%s\" and init %s; a name has 1 to %d letters",
+            name ? name : "NULL", hki_given(init), HKI_MODULE_NAME_BYTES - 1));
     HK_PAUSE;
     if (!name_init(self, name, init))
         return hki_status_no_memory();

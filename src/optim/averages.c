@@ -1,5 +1,6 @@
 /* Moving averages of parameters, by calls like a program's own. */
 #include "base/source.h"
+#include "base/text.h"
 #include "op/operators/moving_average.h"
 
 #include <hocket/hocket.h>
@@ -28,9 +29,9 @@ static const hk_status *check(hk_array *const *params, int count, double decay)
     if (count < 0 || (count > 0 && !params) || !(decay >= 0 && decay <= 1))
         return hki_status_create(
             HK_INVALID_ARGUMENT, NULL,
-            "count is %d, params %p and decay %g; decay must be from 0 to 1, and "
+            "count is %d, params %s and decay %g; decay must be from 0 to 1, and "
             "no argument may be missing",
-            count, (const void *)params, decay);
+            count, hki_given(params), decay);
     for (int i = 0; i < count; i++) {
         const hk_status *gone = hki_array_gone(params[i]);
         if (gone)

@@ -1,5 +1,6 @@
 /* Clipping of gradients, and adding them up, by calls like a program's own. */
 #include "autograd/tape.h"
+#include "base/text.h"
 #include "op/op.h"
 
 #include <hocket/hocket.h>
@@ -11,8 +12,8 @@ static hk_array *refuse_params(const char *operation, hk_array *const *params, i
     if (count < 1 || !params)
         return hki_array_create_failed(
             NULL, operation, NULL, 0, HK_INVALID_ARGUMENT,
-            "count is %d and params %p; one parameter is needed at least", count,
-            (const void *)params);
+            "count is %d and params %s; one parameter is needed at least", count,
+            hki_given(params));
     for (int i = 0; i < count; i++) {
         const hk_array *grad = hki_grad_get(params[i]), *first = hki_grad_get(params[0]);
         if (!grad)

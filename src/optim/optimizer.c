@@ -143,8 +143,8 @@ static const hk_status *check(const char *name, hk_array *const *params, int cou
 {
     if (!name || count < 0 || (count > 0 && !params))
         return hki_status_create(HK_INVALID_ARGUMENT, NULL,
-                                 "method is %s, count %d and params %p; none may be missing",
-                                 name ? name : "NULL", count, (const void *)params);
+                                 "method is %s, count %d and params %s; none may be missing",
+                                 name ? name : "NULL", count, hki_given(params));
     for (int i = 0; i < METHOD_COUNT; i++)
         if (strcmp(methods[i].name, name) == 0)
             *method = &methods[i];

@@ -1,4 +1,5 @@
 #include "autograd/tape.h"
+#include "base/text.h"
 #include "op/operators/sgd_update.h"
 
 #include <hocket/optim.h>
@@ -18,8 +19,8 @@ void(hk_sgd)(hk_array *const *params, int count, const hk_sgd_options *options)
     if (count < 0 || (count > 0 && !params) || !options) {
         hki_array_fail_in_place(NULL, operation, params, params && count > 0 ? count : 0,
                                 HK_INVALID_ARGUMENT,
-                                "count is %d, params %p and options %p; none may be missing", count,
-                                (const void *)params, (const void *)options);
+                                "count is %d, params %s and options %s; none may be missing", count,
+                                hki_given(params), hki_given(options));
         return;
     }
     HK_PAUSE;

@@ -232,8 +232,8 @@ void(hk_devices_share)(hk_array *x, const hk_device *devices, int n, hk_array **
     char why[512];
     if (n < 1 || n > HKI_SPLIT_MAX || !devices || !out) {
         hki_split_refuse(share.name, &x, 1, out, n,
-                         "n is %d, devices %p and out %p; n must be from 1 to %d, and none missing",
-                         n, (const void *)devices, (void *)out, HKI_SPLIT_MAX);
+                         "n is %d, devices %s and out %s; n must be from 1 to %d, and none missing",
+                         n, hki_given(devices), hki_given(out), HKI_SPLIT_MAX);
         return;
     }
     if (hki_split_check(&x, 1, why, sizeof why)) {

@@ -4,6 +4,7 @@
 #include "autograd/tape.h"
 #include "base/integer.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "collective/reduce_part.h"
 #include "op/call/capture.h"
 #include "op/op.h"
@@ -263,9 +264,9 @@ static const hk_status *check(hk_array *const *params, int n, int count, hk_grou
 {
     if (!is_list_of(params, n, count))
         return hki_status_create(HK_INVALID_ARGUMENT, NULL,
-                                 "n is %d, count %d and params %p; n must be from 1 to %d, count "
+                                 "n is %d, count %d and params %s; n must be from 1 to %d, count "
                                  "1 or more, and params not NULL",
-                                 n, count, (const void *)params, HKI_FUNCTION_MAX);
+                                 n, count, hki_given(params), HKI_FUNCTION_MAX);
     if (group && !hk_ok(hk_group_status(group)))
         return hk_status_retain(hk_group_status(group));
     const hk_status *error = NULL;

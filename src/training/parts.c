@@ -234,19 +234,18 @@ static bool check_counts(hki_parts *self)
     const hk_checkpoint *of = self->of;
     if (of->replica_count < 0 || (of->replica_count && (!of->replicas || !of->module)))
         return hki_parts_refuse(self, HK_INVALID_ARGUMENT,
-                                "replica_count is %d, replicas %p and module %p; replicas are of a "
+                                "replica_count is %d, replicas %s and module %s; replicas are of a "
                                 "module",
-                                of->replica_count, (const void *)of->replicas,
-                                (const void *)of->module);
+                                of->replica_count, hki_given(of->replicas), hki_given(of->module));
     if (of->generator_count < 0 || (of->generator_count && !of->generators))
         return hki_parts_refuse(self, HK_INVALID_ARGUMENT,
-                                "generator_count is %d and generators %p; give so many",
-                                of->generator_count, (const void *)of->generators);
+                                "generator_count is %d and generators %s; give so many",
+                                of->generator_count, hki_given(of->generators));
     if ((of->array_count && !of->arrays) || (of->metadata_count && !of->metadata))
         return hki_parts_refuse(self, HK_INVALID_ARGUMENT,
-                                "arrays are %p of %zu, and metadata %p of %zu; none may be NULL",
-                                (const void *)of->arrays, of->array_count,
-                                (const void *)of->metadata, of->metadata_count);
+                                "arrays are %s of %zu, and metadata %s of %zu; none may be NULL",
+                                hki_given(of->arrays), of->array_count, hki_given(of->metadata),
+                                of->metadata_count);
     return true;
 }
 
@@ -255,9 +254,9 @@ static bool add_array(hki_parts *self, const hk_save_entry *entry, size_t index)
     hki_part part = {.array = entry->array};
     if (!entry->array || !entry->name || strlen(entry->name) >= HK_MODULE_PATH_BYTES)
         return hki_parts_refuse(self, HK_INVALID_ARGUMENT,
-                                "arrays[%zu] is %p, of name \"%s\"; give an array and a name of "
+                                "arrays[%zu] is %s, of name \"%s\"; give an array and a name of "
                                 "less than %d bytes",
-                                index, (const void *)entry->array, hki_quote(entry->name, 80).text,
+                                index, hki_given(entry->array), hki_quote(entry->name, 80).text,
                                 HK_MODULE_PATH_BYTES);
     hki_format(part.name, sizeof part.name, "array.%s", entry->name);
     if (hki_parts_find(self, part.name))

@@ -1,4 +1,5 @@
 /* Sums and broadcasts over all devices of all ranks, in place, in buckets. */
+#include "base/text.h"
 #include "op/call/capture.h"
 #include "op/call/transfer.h"
 #include "world/bucket.h"
@@ -144,8 +145,8 @@ static bool check_list(const hki_group_work *work, int n, int count)
         return true;
     hki_group_refuse(
         &(hki_group_work){.group = work->group, .operation = work->operation, .peer = -1}, false,
-        HK_INVALID_ARGUMENT, "a list of %d arrays on %d devices, at %p, is none", count, n,
-        (const void *)work->arrays);
+        HK_INVALID_ARGUMENT, "a list of %d arrays on %d devices, at %s, is none", count, n,
+        hki_given(work->arrays));
     return false;
 }
 

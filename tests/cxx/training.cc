@@ -179,6 +179,9 @@ static void test_random()
     CHECK(hk::random_normal_from({}, 5, 0, {2}, HK_F64).to_vector<double>()[1] == 5);
     CHECK(hk::random_normal({2, 2}).shape() == hk::shape({2, 2}));
     CHECK(hk::random_int(3, 4, {2}).to_vector<int64_t>()[0] == 3);
+    CHECK(hk::random_between_from({}, hk_number_of_uint(UINT64_MAX), hk_number_of_uint(UINT64_MAX),
+                                  {2}, HK_U64)
+              .to_vector<uint64_t>()[0] == UINT64_MAX);
 }
 
 /* The real data set is the example's. */

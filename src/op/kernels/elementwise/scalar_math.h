@@ -423,7 +423,7 @@ HKI_EVERYWHERE double hki_angle_slope_f64(double x, double y)
         T below = hki_floor_##suffix(whole); /* the division rounded, maybe down */                \
         below = whole - below > (T)0.5 ? below + 1 : below;                                        \
         below = whole == 0 ? hki_copysign_##suffix(0, x / y) : below;                              \
-        return y == 0 ? x / y : below;                                                             \
+        return y == 0 || x - x != 0 ? x / y : below; /* infinite, or NaN */                        \
     }
 HKI_REMAINDERS(float, f32)
 HKI_REMAINDERS(double, f64)

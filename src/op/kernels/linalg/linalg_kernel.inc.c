@@ -314,7 +314,7 @@ static void NAME(qr)(int m, int n, int columns, const void *a, void *q, void *r,
     for (int64_t i = 0; i < k; i++) {
         if (!(RE(triangle[i * n + i]) < 0))
             continue;
-        for (int64_t j = 0; j < n; j++)
+        for (int64_t j = i; j < n; j++) /* zeros before stay without a sign */
             triangle[i * n + j] = -triangle[i * n + j];
         for (int64_t j = 0; j < m; j++)
             rows[j * columns + i] = -rows[j * columns + i];
