@@ -100,8 +100,8 @@ static hk_array *any_norm(hk_array *x, double p, const hki_sum_options *axes)
         return hki_op_call_number(&hki_op_add_scalar, hki_op_call1(&hki_op_sum, x, axes), nothing);
     hk_array *zeros = is_zero(x), *magnitudes = absolute(replaced(zeros, x, 1));
     hk_array *scale = scale_of(replaced(zeros, magnitudes, nothing), p, axes);
-    hk_array *powers = hki_op_call_number(&hki_op_power_scalar,
-                                          hki_op_call2(&hki_op_divide, magnitudes, scale, NULL), p);
+    hk_array *parts = replaced(zeros, hki_op_call2(&hki_op_divide, magnitudes, scale, NULL), 1);
+    hk_array *powers = hki_op_call_number(&hki_op_power_scalar, parts, p);
     hk_array *sum = hki_op_call1(&hki_op_sum, replaced(zeros, powers, nothing), axes);
     zeros = is_zero(sum);
     hk_array *root = hki_op_call_number(&hki_op_power_scalar, replaced(zeros, sum, 1), 1 / p);
