@@ -185,10 +185,10 @@ def test_slopes_where_values_are_near_their_limits(dtype, tolerance):
     close(gradients(hk.tanh, x, dtype=dtype)[0], np.cosh(x) ** -2.0, tolerance)
     close(gradients(hk.sigmoid, x, dtype=dtype)[0], np.cosh(x / 2) ** -2.0 / 4, tolerance)
     x = np.array([0.5, 1.375, -1.5])
-    close(gradients(hk.tan, x, dtype=dtype)[0], np.cos(x) ** -2.0, 2 * tolerance)
+    close(gradients(hk.tan, x, dtype=dtype)[0], np.cos(x) ** -2.0, 4 * tolerance)
     x = np.array([0.75, 3, 40])
-    close(gradients(hk.reciprocal, x, dtype=dtype)[0], -(x**-2.0), tolerance)
-    close(gradients(hk.rsqrt, x, dtype=dtype)[0], -(x**-1.5) / 2, tolerance)
+    close(gradients(hk.reciprocal, x, dtype=dtype)[0], -(x**-2.0), 2 * tolerance)
+    close(gradients(hk.rsqrt, x, dtype=dtype)[0], -(x**-1.5) / 2, 2 * tolerance)
     if dtype in ("float32", "float64"):
         x = np.array([8, -17, 40])
         close(gradients(hk.tanh, x, dtype=dtype)[0], np.cosh(x) ** -2.0, tolerance)
