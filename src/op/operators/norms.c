@@ -6,7 +6,6 @@
 #include "op/operators/reduce.h"
 
 #include <float.h>
-#include <hocket/autograd.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -80,8 +79,9 @@ static hk_array *scale_of(hk_array *magnitudes, double p, const hki_sum_options 
     const bool is_f64 = magnitudes->dtype == HK_F64;
     const hki_range_options finite = {is_f64 ? DBL_MIN : (double)FLT_MIN,
                                       is_f64 ? DBL_MAX : (double)FLT_MAX};
-    hk_array *most = hki_op_call1(p < 0 ? &hki_op_min : &hki_op_max, magnitudes, &kept);
-    return (hk_detach)(hki_op_call1(&hki_op_clip, most, &finite));
+    hk_array *ordered = p < 0 ? hki_op_call1(&hki_op_negative, magnitudes, NULL) : magnitudes;
+    hk_array *most = hki_op_call1(&hki_op_exponent_offset, ordered, &kept);
+    return hki_op_call1(&hki_op_clip, absolute(most), &finite);
 }
 
 /* A result of `axes` of a value that has kept them. */
