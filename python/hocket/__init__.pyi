@@ -143,7 +143,7 @@ class Array:
     def std(self, axis: _Axes = ..., dtype: _DTypeLike | None = ..., out: Array | None = ..., keepdims: _b.bool = ..., **options: Any) -> Array:
         """Standard deviation along axes, or of all: the square root of var."""
     def sum(self, axis: _Axes = ..., dtype: _DTypeLike | None = ..., out: Array | None = ..., keepdims: _b.bool = ..., **options: Any) -> Array:
-        """Sum along axes, or of all; of bools and signed integers int64, of unsigned ones uint64."""
+        """Sum along axes, or of all; of bools and signed integers int64, of unsigned ones uint64. Of a dtype of integers it wraps around."""
     def swapaxes(self, axis1: Any, axis2: Any, /) -> Array:
         """x with two axes exchanged: a view."""
     def take(self, indices: _ArrayLike, /, *, axis: _Axes = ...) -> Array:
@@ -369,7 +369,7 @@ def astype(x: _ArrayLike, dtype: _DTypeLike | None, /, *, copy: _b.bool | None =
 def atan(x: _ArrayLike) -> Array:
     """Arc tangent, from -pi / 2 to pi / 2."""
 def atan2(x: _ArrayLike, y: _ArrayLike) -> Array:
-    """Angle of the point (y, x), from -pi to pi: of x / y, in the quadrant that the signs tell."""
+    """Angle of the point (y, x), from -pi to pi: of x / y, in the quadrant that the signs tell. The gradient at (0, 0) is 0."""
 def atanh(x: _ArrayLike) -> Array:
     """Inverse hyperbolic tangent; NaN outside of [-1, 1]."""
 def backward(losses: Any, dy: Any = ..., *, keep: Any = ...) -> Any:
@@ -507,7 +507,7 @@ def log1p(x: _ArrayLike) -> Array:
 def log2(x: _ArrayLike) -> Array:
     """Logarithm to base 2: -inf for 0, NaN below."""
 def logaddexp(x: _ArrayLike, y: _ArrayLike) -> Array:
-    """Logarithm of the sum of exponentials, without overflow on the way."""
+    """Logarithm of the sum of exponentials, without overflow on the way. Where both are -inf the gradient is 0."""
 def logical_and(x: _ArrayLike, y: _ArrayLike) -> Array:
     """Whether both hold, as bool."""
 def logical_not(x: _ArrayLike) -> Array:
@@ -625,7 +625,7 @@ def std(x: _ArrayLike, /, axis: _Axes = ..., *, correction: float = ..., keepdim
 def subtract(x: _ArrayLike, y: _ArrayLike) -> Array:
     """Difference."""
 def sum(x: _ArrayLike, /, axis: _Axes = ..., *, dtype: _DTypeLike | None = ..., keepdims: _b.bool = ...) -> Array:
-    """Sum along axes, or of all; of bools and signed integers int64, of unsigned ones uint64."""
+    """Sum along axes, or of all; of bools and signed integers int64, of unsigned ones uint64. Of a dtype of integers it wraps around."""
 def swapaxes(x: _ArrayLike, axis1: Any, axis2: Any, /) -> Array:
     """x with two axes exchanged: a view."""
 def take(x: _ArrayLike, indices: _ArrayLike, /, *, axis: _Axes = ...) -> Array:

@@ -77,11 +77,9 @@ SLOPE(of_divide_b, divide(multiply(p, y), square(x)))
 SLOPE(of_divide_y, negative(divide(p, x)))
 SLOPE(of_log_of_sum, negative(share(share(p, x), x)))
 SLOPE(of_sqrt, times(divide(p, square(x)), -0.5))
-SLOPE(of_reciprocal, times(divide(divide(p, square(x)), x), 2))
-SLOPE(of_rsqrt, times(divide(hki_op_call2(&hki_op_rsqrt_grad, p, x, NULL), x), -1.5))
-SLOPE(of_tan, times(multiply(hki_op_call2(&hki_op_tan_grad, p, x, NULL),
-                             hki_op_call1(&hki_op_tan, x, NULL)),
-                    2))
+SLOPE(minus_twice_x, times(multiply(p, x), -2))
+SLOPE(twice_x, times(multiply(p, x), 2))
+SLOPE(of_rsqrt, times(multiply(p, square(x)), -1.5))
 SLOPE(of_expm1, multiply(p, exponential(x)))
 SLOPE(of_log1p, negative(divide(p, square(plus(x, 1)))))
 SLOPE(of_log2, times(divide(p, square(x)), -1 / log(2)))
@@ -226,7 +224,7 @@ static const slope_fn slopes[HKI_OP_COUNT][2] = {
     [HKI_OP_ID_sigmoid_grad] = {of_sigmoid},
     [HKI_OP_ID_tanh_grad] = {of_tanh},
     [HKI_OP_ID_relu_grad] = {flat},
-    [HKI_OP_ID_reciprocal_grad] = {of_reciprocal},
+    [HKI_OP_ID_reciprocal_grad] = {minus_twice_x},
     [HKI_OP_ID_rsqrt_grad] = {of_rsqrt},
     [HKI_OP_ID_expm1_grad] = {of_expm1},
     [HKI_OP_ID_log1p_grad] = {of_log1p},
@@ -234,7 +232,7 @@ static const slope_fn slopes[HKI_OP_COUNT][2] = {
     [HKI_OP_ID_log10_grad] = {of_log10},
     [HKI_OP_ID_sin_grad] = {of_sin},
     [HKI_OP_ID_cos_grad] = {of_cos},
-    [HKI_OP_ID_tan_grad] = {of_tan},
+    [HKI_OP_ID_tan_grad] = {twice_x},
     [HKI_OP_ID_asin_grad] = {of_asin},
     [HKI_OP_ID_acos_grad] = {of_acos},
     [HKI_OP_ID_atan_grad] = {of_atan},

@@ -6,7 +6,6 @@
 #include "op/operators/reduce.h"
 
 #include <float.h>
-#include <hocket/autograd.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -80,8 +79,9 @@ static hk_array *scale_of(hk_array *magnitudes, double p, const hki_sum_options 
     const bool is_f64 = magnitudes->dtype == HK_F64;
     const hki_range_options finite = {is_f64 ? DBL_MIN : (double)FLT_MIN,
                                       is_f64 ? DBL_MAX : (double)FLT_MAX};
-    hk_array *most = hki_op_call1(p < 0 ? &hki_op_min : &hki_op_max, magnitudes, &kept);
-    return (hk_detach)(hki_op_call1(&hki_op_clip, most, &finite));
+    hk_array *ordered = p < 0 ? hki_op_call1(&hki_op_negative, magnitudes, NULL) : magnitudes;
+    hk_array *most = hki_op_call1(&hki_op_exponent_offset, ordered, &kept);
+    return hki_op_call1(&hki_op_clip, absolute(most), &finite);
 }
 
 /* A result of `axes` of a value that has kept them. */
@@ -100,8 +100,8 @@ static hk_array *any_norm(hk_array *x, double p, const hki_sum_options *axes)
         return hki_op_call_number(&hki_op_add_scalar, hki_op_call1(&hki_op_sum, x, axes), nothing);
     hk_array *zeros = is_zero(x), *magnitudes = absolute(replaced(zeros, x, 1));
     hk_array *scale = scale_of(replaced(zeros, magnitudes, nothing), p, axes);
-    hk_array *powers = hki_op_call_number(&hki_op_power_scalar,
-                                          hki_op_call2(&hki_op_divide, magnitudes, scale, NULL), p);
+    hk_array *parts = replaced(zeros, hki_op_call2(&hki_op_divide, magnitudes, scale, NULL), 1);
+    hk_array *powers = hki_op_call_number(&hki_op_power_scalar, parts, p);
     hk_array *sum = hki_op_call1(&hki_op_sum, replaced(zeros, powers, nothing), axes);
     zeros = is_zero(sum);
     hk_array *root = hki_op_call_number(&hki_op_power_scalar, replaced(zeros, sum, 1), 1 / p);

@@ -10,6 +10,7 @@
 #include "op/kernels/reduce/reduce_samples.h"
 #include "op/operators/copy.h"
 #include "op/operators/elementwise_gradient.h"
+#include "op/operators/reduce_scaled.h"
 
 #include <math.h>
 
@@ -218,38 +219,6 @@ static void finish(const reduction *what, hki_reduce_kind kind, hk_dtype from, i
     }
 }
 
-/* The largest absolute value of what gave a kept element; NaN where one is NaN. */
-static double largest_of(const hki_tensor *x, const hki_reduce_geometry *geometry, int64_t k)
-{
-    hki_reduce_word most, least;
-    hki_reduce_words(HKI_REDUCE_MAX, x->dtype, geometry, x->data, k, k + 1, 0, geometry->gone.count,
-                     &most);
-    hki_reduce_words(HKI_REDUCE_MIN, x->dtype, geometry, x->data, k, k + 1, 0, geometry->gone.count,
-                     &least);
-    return most.f > -least.f || most.f != most.f ? most.f : -least.f;
-}
-
-/* Of a kept element whose sum, or sum of squares, left the range of doubles or of sums over samples: of elements that are first divided by
- * the largest one. */
-static double scaled(const hki_tensor *x, const hki_reduce_geometry *geometry, int64_t k,
-                     bool is_mean, double otherwise)
-{
-    const hki_reduce_axes *kept = &geometry->kept, *gone = &geometry->gone;
-    const double largest = largest_of(x, geometry, k);
-    const int64_t from = hki_reduce_offset(kept, kept->in_strides, k);
-    double sum = 0;
-    if (!(largest > 0 && largest < (double)INFINITY))
-        return otherwise;
-    for (int64_t i = 0; i < gone->count; i++) {
-        const int64_t at = from + hki_reduce_offset(gone, gone->in_strides, i);
-        const double part = (x->dtype == HK_F32 ? (double)((const float *)x->data)[at]
-                                                : ((const double *)x->data)[at]) /
-                            largest;
-        sum += is_mean ? part : part * part;
-    }
-    return largest * (is_mean ? sum / (double)gone->count : sqrt(sum));
-}
-
 /* Rarely: what could not be gathered as it was. words: of kept elements from `begin` on, finished. */
 static void mend(const hki_kernel_call *call, const hki_reduce_geometry *geometry,
                  hki_reduce_word *words, int64_t begin, int64_t count)
@@ -266,7 +235,7 @@ static void mend(const hki_kernel_call *call, const hki_reduce_geometry *geometr
             is_mean ? !isfinite(value)
                     : dtype == HK_F64 && !(value > ldexp(1, SMALL) && value < ldexp(1, LARGE));
         if (is_outside)
-            words[k].f = scaled(&call->in[0], geometry, begin + k, is_mean, value);
+            words[k].f = hki_reduce_scaled(&call->in[0], geometry, begin + k, is_mean, value);
     }
 }
 

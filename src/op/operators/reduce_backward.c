@@ -77,12 +77,20 @@ typedef struct backward_loops {
 #define NORM(name, T)                                                                              \
     static void norm_##name(const hki_reduce_axes *gone, const T *x, const T *v, T y, T g, T *dx)  \
     {                                                                                              \
+        const double share = y == 0 ? 0 : (double)g / (double)y;                                   \
+        const bool is_line =                                                                       \
+            gone->ndim == 1 && gone->in_strides[0] == 1 && gone->out_strides[0] == 1;              \
         (void)v;                                                                                   \
-        const double share = (double)g / (double)y;                                                \
-        for (int64_t i = 0; i < gone->count; i++)                                                  \
-            DX_AT(i) = (T)(y == 0                                    ? 0                           \
-                           : isinf(share) || fabs(share) < 0x1p-1022 ? X_AT(i) / y * g             \
-                                                                     : (double)X_AT(i) * share);   \
+        if (isinf(share) || (share != 0 && fabs(share) < 0x1p-1022)) { /* neither is g / y */      \
+            for (int64_t i = 0; i < gone->count; i++)                                              \
+                DX_AT(i) = X_AT(i) / y * g;                                                        \
+        } else if (is_line) {                                                                      \
+            for (int64_t i = 0; i < gone->count; i++)                                              \
+                dx[i] = y == 0 ? 0 : (T)((double)x[i] * share);                                    \
+        } else {                                                                                   \
+            for (int64_t i = 0; i < gone->count; i++)                                              \
+                DX_AT(i) = y == 0 ? 0 : (T)((double)X_AT(i) * share);                              \
+        }                                                                                          \
     }
 
 EXTREMUM(f32, float)

@@ -1,5 +1,5 @@
 /* What variances and deviations are made of. The mean is never one rounded number alone: of x far from 0, rounding it would lose what
- * the elements differ by. squares_about is one pass over x, where what is summed lies side by side; elsewhere centred takes a mean in two parts
+ * the elements differ by. squares_about is one pass over x, where that lies in lines or rows; elsewhere centred takes a mean in two parts
  * away, and deviation makes the result of the sum of squares, in double. kernels/reduce has the loops and their order. */
 #include "op/operators/squares_about.h"
 
@@ -27,22 +27,26 @@ static bool is_cpu(const hk_array *x)
     return x->storage->device->class->kernels == HKI_CPU;
 }
 
-/* Whether the last axes go, and none else, of which elements lie side by side, in one piece. */
+/* Rows that are added up, or lines of elements side by side: what squares_about goes over once. */
+static bool takes(const hki_reduce_geometry *geometry)
+{
+    const hki_reduce_axes *kept = &geometry->kept, *gone = &geometry->gone;
+    if (kept->count == 0 || gone->ndim != 1)
+        return false;
+    return geometry->rows ? kept->ndim == 1 && kept->in_strides[0] == 1
+                          : gone->in_strides[0] == 1 && gone->count > HKI_REDUCE_SHORT;
+}
+
 static bool has_lines(const hk_array *x, const hki_var_options *options)
 {
     const hki_sum_options sums = hki_over(&options->axes, true);
-    if (!is_cpu(x) || (x->dtype != HK_F32 && x->dtype != HK_F64))
-        return false;
     const unsigned mask = hki_reduce_mask_of(&sums, x->shape.ndim);
     const int64_t no_strides[HK_MAX_NDIM] = {0};
     hki_reduce_geometry geometry;
-    for (int i = 0; i < x->shape.ndim; i++)
-        if (mask >> i & 1 ? i == 0 : i > 0 && mask >> (i - 1) & 1)
-            return false;
+    if (!is_cpu(x) || (x->dtype != HK_F32 && x->dtype != HK_F64))
+        return false;
     hki_reduce_geometry_init(&geometry, x->shape.ndim, x->shape.dims, x->strides, mask, no_strides);
-    return !geometry.rows && !geometry.parts && geometry.kept.count > 0 &&
-           geometry.gone.ndim == 1 && geometry.gone.in_strides[0] == 1 &&
-           geometry.gone.count > HKI_REDUCE_SHORT;
+    return takes(&geometry);
 }
 
 static hk_array *cast(hk_array *x, hk_dtype dtype)
@@ -117,11 +121,22 @@ static bool squares_about_infer(hki_call *call)
 
 static void squares_about_plan(const hki_call *call, hki_plan *plan)
 {
-    int64_t count = 0;
-    hki_dims_size(&call->out_shape[0], &count);
-    plan->work_ns = 0.25 * (double)call->inputs[0]->size;
-    plan->extent = count;
-    plan->grain = 1;
+    const hki_var_options *options = call->options;
+    const hki_shape_view *x = call->inputs[0];
+    const hki_sum_options sums = hki_over(&options->axes, true);
+    const int64_t no_strides[HK_MAX_NDIM] = {0};
+    hki_reduce_geometry geometry;
+    hki_reduce_geometry_init(&geometry, x->shape.ndim, x->shape.dims, x->strides,
+                             hki_reduce_mask_of(&sums, x->shape.ndim), no_strides);
+    plan->work_ns = 0.25 * (double)x->size;
+    if (geometry.parts) {
+        plan->extent = geometry.gone.count;
+        plan->grain = geometry.rows ? 16 : HKI_REDUCE_PART;
+        plan->partial_bytes = (size_t)geometry.kept.count * sizeof(hki_reduce_word);
+    } else {
+        plan->extent = geometry.kept.count;
+        plan->grain = geometry.rows ? 64 : 1;
+    }
 }
 
 /* The kept elements of x, with their places in `to`, which has kept its axes or has not. */
@@ -135,55 +150,131 @@ static hki_reduce_geometry geometry_of(const hki_tensor *x, const hki_tensor *to
     return geometry;
 }
 
-/* From the sum of squares about one number: where that is no precise mean, or squares are no floats, what they should have been. */
+/* From the sum of squares about one number: where that is no precise mean, or squares were no floats, what they should have been.
+ * step: from one element to the next. */
 #define SQUARES(name, T, LEAST, MOST)                                                              \
-    static double squares_##name(const T *x, double about, int64_t count, double sum)              \
+    static double squares_##name(const void *data, int64_t step, double about, int64_t count,      \
+                                 double sum, bool is_wide)                                         \
     {                                                                                              \
+        const T *x = data;                                                                         \
         const bool is_far = about * about * (double)count > 16 * sum;                              \
         double rest = 0;                                                                           \
-        if (!(sum > (LEAST) && sum < (MOST))) {                                                    \
+        if (!is_wide && !(sum > (LEAST) && sum < (MOST))) {                                        \
             sum = 0;                                                                               \
             for (int64_t i = 0; i < count; i++)                                                    \
-                sum += ((double)x[i] - about) * ((double)x[i] - about);                            \
+                sum += ((double)x[i * step] - about) * ((double)x[i * step] - about);              \
         }                                                                                          \
         for (int64_t i = 0; is_far && i < count; i++)                                              \
-            rest += (double)x[i] - about;                                                          \
+            rest += (double)x[i * step] - about;                                                   \
         sum -= rest * rest / (double)count;                                                        \
         return sum < 0 ? 0 : sum;                                                                  \
     }
 SQUARES(f32, float, 1e-24, 1e36)
 SQUARES(f64, double, 0, (double)INFINITY)
 
-#define LINES(T, name)                                                                             \
-    for (int64_t k = begin; k < end; k++) {                                                        \
-        const double about =                                                                       \
-            (double)((const T *)mean                                                               \
-                         ->data)[hki_reduce_offset(&of_mean.kept, of_mean.kept.out_strides, k)];   \
-        const T *from =                                                                            \
-            (const T *)x->data + hki_reduce_offset(&of_y.kept, of_y.kept.in_strides, k);           \
-        const int64_t count = of_y.gone.count;                                                     \
-        const double sum = squares_##name(                                                         \
-            from, about, count, hki_reduce_squares_about(x->dtype, from, about, count).f);         \
-        ((T *)y->data)[hki_reduce_offset(&of_y.kept, of_y.kept.out_strides, k)] =                  \
-            (T)deviation_of(sum, divisor, options->is_root);                                       \
+/* What a call is about. */
+typedef struct about_call {
+    const hki_squares_about_options *options;
+    const hki_tensor *x, *mean, *y;
+    hki_reduce_geometry of_y, of_mean;
+} about_call;
+
+static about_call about_call_of(const hki_kernel_call *call)
+{
+    const hki_squares_about_options *options = call->options;
+    about_call self = {options, &call->in[0], &call->in[1], &call->out[0], .of_y = {.rows = false}};
+    const hki_sum_options sums = hki_over(&options->axes, true);
+    const unsigned mask = hki_reduce_mask_of(&sums, self.x->ndim);
+    self.of_y = geometry_of(self.x, self.y, mask, options->keepdims);
+    self.of_mean = geometry_of(self.x, self.mean, mask, true);
+    self.of_y.parts = call->partial_bytes > 0;
+    return self;
+}
+
+static double mean_at(const about_call *self, int64_t k)
+{
+    const hki_reduce_axes *kept = &self->of_mean.kept;
+    const int64_t at = hki_reduce_offset(kept, kept->out_strides, k);
+    return self->x->dtype == HK_F32 ? (double)((const float *)self->mean->data)[at]
+                                    : ((const double *)self->mean->data)[at];
+}
+
+/* Element `gone` of those that give kept element k. */
+static const char *element_at(const about_call *self, int64_t k, int64_t gone)
+{
+    const hki_reduce_axes *kept = &self->of_y.kept;
+    const int64_t at =
+        hki_reduce_offset(kept, kept->in_strides, k) + gone * self->of_y.gone.in_strides[0];
+    return (const char *)self->x->data + at * (int64_t)hki_dtype_bytes(self->x->dtype);
+}
+
+/* Writes kept elements [begin, end), of which words has the sums. */
+static void write_deviations(const about_call *self, const hki_reduce_word *words, int64_t begin,
+                             int64_t end)
+{
+    const hki_reduce_axes *kept = &self->of_y.kept, *gone = &self->of_y.gone;
+    const bool is_f32 = self->x->dtype == HK_F32, is_wide = self->of_y.rows;
+    const double left = (double)gone->count - self->options->correction;
+    for (int64_t k = begin; k < end; k++) {
+        const int64_t to = hki_reduce_offset(kept, kept->out_strides, k);
+        const double sum = (is_f32 ? squares_f32 : squares_f64)(
+            element_at(self, k, 0), gone->in_strides[0], mean_at(self, k), gone->count,
+            words[k - begin].f, is_wide);
+        const double made = deviation_of(sum, left > 0 ? left : 0, self->options->is_root);
+        if (is_f32)
+            ((float *)self->y->data)[to] = (float)made;
+        else
+            ((double *)self->y->data)[to] = made;
     }
+}
+
+/* Of at most HKI_REDUCE_TILE kept elements: the sums over elements [from, to) of what goes. */
+static void gather_squares(const about_call *self, int64_t begin, int64_t end, int64_t from,
+                           int64_t to, hki_reduce_word *words)
+{
+    const hk_dtype dtype = self->x->dtype;
+    double about[HKI_REDUCE_TILE];
+    for (int64_t k = begin; k < end; k++) {
+        about[k - begin] = mean_at(self, k);
+        words[k - begin].f = 0;
+        if (!self->of_y.rows)
+            words[k - begin] = hki_reduce_squares_about(dtype, element_at(self, k, from),
+                                                        about[k - begin], to - from);
+    }
+    if (self->of_y.rows)
+        hki_reduce_rows_about(dtype, element_at(self, begin, from), to - from,
+                              self->of_y.gone.in_strides[0], end - begin, about, words);
+}
 
 static void squares_about_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin,
                               int64_t end)
 {
-    const hki_squares_about_options *options = call->options;
-    const hki_tensor *x = &call->in[0], *mean = &call->in[1], *y = &call->out[0];
-    const hki_sum_options sums = hki_over(&options->axes, true);
-    const unsigned mask = hki_reduce_mask_of(&sums, x->ndim);
-    const hki_reduce_geometry of_y = geometry_of(x, y, mask, options->keepdims),
-                              of_mean = geometry_of(x, mean, mask, true);
-    const double left = (double)of_y.gone.count - options->correction,
-                 divisor = left > 0 ? left : 0;
-    (void)piece;
-    if (x->dtype == HK_F32)
-        LINES(float, f32)
-    else
-        LINES(double, f64)
+    const about_call self = about_call_of(call);
+    const bool parts = self.of_y.parts;
+    const int64_t kept_end = parts ? self.of_y.kept.count : end;
+    for (int64_t k = parts ? 0 : begin, next; k < kept_end; k = next) {
+        hki_reduce_word tile[HKI_REDUCE_TILE];
+        next = hki_min(k + HKI_REDUCE_TILE, kept_end);
+        if (parts) {
+            gather_squares(&self, k, next, begin, end,
+                           (hki_reduce_word *)hki_partials_of(call, piece) + k);
+        } else {
+            gather_squares(&self, k, next, 0, self.of_y.gone.count, tile);
+            write_deviations(&self, tile, k, next);
+        }
+    }
+}
+
+static void squares_about_join(const hki_kernel_call *call)
+{
+    const about_call self = about_call_of(call);
+    hki_reduce_word *words = (hki_reduce_word *)(void *)call->partials;
+    if (!self.of_y.parts)
+        return;
+    for (int64_t piece = 1; piece < call->piece_count; piece++)
+        hki_reduce_join(HKI_REDUCE_SUM, self.x->dtype, words,
+                        hki_partials_of(call, call->first_piece + piece), self.of_y.kept.count);
+    write_deviations(&self, words, 0, self.of_y.kept.count);
 }
 
 const hk_op hki_op_squares_about = {
@@ -200,6 +291,7 @@ const hk_op hki_op_squares_about = {
     .split = HKI_SPLIT_PLAN,
     .plan = squares_about_plan,
     .kernel = {[HKI_CPU] = squares_about_cpu},
+    .join = squares_about_join,
     .batch = hki_batch_all,
     .no_grad_why = "var, std and var_mean have gradients",
     .untested = "var, which calls it, tests it",
@@ -217,7 +309,10 @@ const hk_op hki_op_squares_about = {
         const int64_t ls = run->in_step[2] / (int64_t)sizeof(T);                                   \
         const int64_t ys = run->out_step / (int64_t)sizeof(T);                                     \
         T *y = (T *)run->out;                                                                      \
-        if (xs == 1 && ys == 1 && hs == 0 && ls == 0)                                              \
+        if (xs == 1 && ys == 1 && hs == 1 && ls == 1)                                              \
+            for (int64_t i = 0; i < run->n; i++)                                                   \
+                y[i] = x[i] - high[i] - low[i];                                                    \
+        else if (xs == 1 && ys == 1 && hs == 0 && ls == 0)                                         \
             for (int64_t i = 0; i < run->n; i++)                                                   \
                 y[i] = x[i] - *high - *low;                                                        \
         else                                                                                       \

@@ -441,6 +441,7 @@ const hki_reduce_dense DENSE_HERE = {
      [HK_U32] = products_u32,
      [HK_U64] = products_i64},
     {squares_about_f32, squares_about_f64},
+    {rows_about_f32, rows_about_f64},
     {dense_rows_f32, dense_rows_f64},
     {[HKI_REDUCE_SUM] = far_rows_sum,
      [HKI_REDUCE_MAX] = far_rows_max,

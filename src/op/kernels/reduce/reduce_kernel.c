@@ -296,6 +296,17 @@ hki_reduce_word hki_reduce_squares_about(hk_dtype dtype, const void *x, double a
     return sum;
 }
 
+void hki_reduce_rows_about(hk_dtype dtype, const void *x, int64_t rows, int64_t row_stride,
+                           int64_t columns, const double *about, hki_reduce_word *words)
+{
+    const int64_t row_bytes = row_stride * (int64_t)hk_dtype_bytes(dtype);
+    for (int64_t i = 0, count; i < rows; i += count) {
+        count = hki_min(rows - i, HKI_REDUCE_BLOCK);
+        dense()->rows_about[dtype == HK_F64]((const char *)x + i * row_bytes, count, row_stride,
+                                             columns, about, words);
+    }
+}
+
 void hki_reduce_join(hki_reduce_kind kind, hk_dtype dtype, hki_reduce_word *words,
                      const hki_reduce_word *more, int64_t count)
 {

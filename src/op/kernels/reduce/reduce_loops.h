@@ -36,6 +36,8 @@ typedef struct hki_reduce_dense {
     /* Of at most HKI_REDUCE_BLOCK; NULL: no loop of the dtype. */
     hki_reduce_word (*products[HK_DTYPE_COUNT])(const void *x, const void *y, int64_t count);
     hki_reduce_word (*squares_about[2])(const void *x, double about, int64_t count);
+    void (*rows_about[2])(const void *x, int64_t rows, int64_t row_stride, int64_t columns,
+                          const double *about, hki_reduce_word *words);
     void (*rows[2])(const void *x, int64_t rows, int64_t row_stride, int64_t columns,
                     hki_reduce_word *words);
     /* Of float32, as hki_reduce_loops.rows, of up to HKI_REDUCE_WIDE columns: one row is read after the other. NULL: none. */

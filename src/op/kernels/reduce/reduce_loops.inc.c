@@ -92,7 +92,7 @@ RUN_LOOP(sum_f32, float, double, f, SELF, ADD_F, 0, 16)
 ROWS_LOOP(sum_f64, double, double, f, SELF, ADD_F, 0)
 LOOPS(sum_f16, uint16_t, double, f, SELF_F16, ADD_F, 0, 8)
 LOOPS(sum_bf16, uint16_t, double, f, SELF_BF16, ADD_F, 0, 8)
-LOOPS(total_f32, float, double, f, SELF, ADD_F, 0, 16)
+RUN_LOOP(total_f32, float, double, f, SELF, ADD_F, 0, 16)
 LOOPS(total_i64, int64_t, double, f, SELF, ADD_F, 0, 8)
 LOOPS(total_u64, uint64_t, double, f, SELF, ADD_F, 0, 8)
 #define HALF_ROWS(name, SELF)                                                                      \
@@ -140,7 +140,7 @@ JOIN(min_u, u, MIN_I)
 
 const hki_reduce_loops LOOPS_HERE[HKI_REDUCE_MIN + 1][HK_DTYPE_COUNT] = {
     [HKI_REDUCE_SUM] = {FLOATS(sum, sum, f, 0, quick_), INTEGERS(sum, sum, i, 0, 0)},
-    [HKI_REDUCE_TOTAL] = {[HK_F32] = ROW(total, f32, sum, f, 0),
+    [HKI_REDUCE_TOTAL] = {[HK_F32] = ROW_OF(quick_, total, f32, sum, f, 0),
                           [HK_F64] = ROW_OF(quick_, sum, f64, sum, f, 0),
                           [HK_I64] = ROW(total, i64, sum, f, 0),
                           [HK_U64] = ROW(total, u64, sum, f, 0)},

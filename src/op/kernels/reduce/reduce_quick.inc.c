@@ -146,6 +146,56 @@ static hki_reduce_word squares_about_f64(const void *data, double about, int64_t
     return (hki_reduce_word){.f = block_about_f64(data, about, count)};
 }
 
+/* Of columns of at most HKI_REDUCE_TILE; distances are exact, or rounded to T, and squares are of doubles. */
+#define ROWS_ABOUT(name, T)                                                                        \
+    static void rows_about_##name(const void *data, int64_t rows, int64_t row_stride,              \
+                                  int64_t columns, const double *about, hki_reduce_word *words)    \
+    {                                                                                              \
+        double sums[HKI_REDUCE_TILE] = {0};                                                        \
+        T centre[HKI_REDUCE_TILE];                                                                 \
+        int64_t i = 0;                                                                             \
+        for (int64_t j = 0; j < columns; j++)                                                      \
+            centre[j] = (T)about[j];                                                               \
+        for (; i + 4 <= rows; i += 4) {                                                            \
+            const T *a = (const T *)data + i * row_stride, *b = a + row_stride;                    \
+            const T *c = b + row_stride, *d = c + row_stride;                                      \
+            for (int64_t j = 0; j < columns; j++) {                                                \
+                const double p = (double)(a[j] - centre[j]), q = (double)(b[j] - centre[j]);       \
+                const double r = (double)(c[j] - centre[j]), s = (double)(d[j] - centre[j]);       \
+                sums[j] += (p * p + q * q) + (r * r + s * s);                                      \
+            }                                                                                      \
+        }                                                                                          \
+        for (; i < rows; i++)                                                                      \
+            for (int64_t j = 0; j < columns; j++) {                                                \
+                const double p = (double)(((const T *)data)[i * row_stride + j] - centre[j]);      \
+                sums[j] += p * p;                                                                  \
+            }                                                                                      \
+        for (int64_t j = 0; j < columns; j++)                                                      \
+            words[j].f += sums[j];                                                                 \
+    }
+ROWS_ABOUT(f32, float)
+ROWS_ABOUT(f64, double)
+
+/* Four rows are added before a sum grows by them. */
+static void quick_rows_total_f32(const void *data, int64_t rows, int64_t row_stride,
+                                 int64_t columns, hki_reduce_word *words)
+{
+    double sums[HKI_REDUCE_TILE] = {0};
+    int64_t i = 0;
+    for (; i + 4 <= rows; i += 4) {
+        const float *a = (const float *)data + i * row_stride, *b = a + row_stride;
+        const float *c = b + row_stride, *d = c + row_stride;
+        for (int64_t j = 0; j < columns; j++)
+            sums[j] += ((double)a[j] + (double)b[j]) + ((double)c[j] + (double)d[j]);
+    }
+    for (; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++)
+            sums[j] += (double)((const float *)data)[i * row_stride + j];
+    for (int64_t j = 0; j < columns; j++)
+        words[j].f += sums[j];
+}
+#define quick_run_total_f32 run_total_f32
+
 #define QUICK_SUM(name, T)                                                                         \
     static hki_reduce_word quick_run_sum_##name(const void *data, int64_t count, int64_t stride)   \
     {                                                                                              \
