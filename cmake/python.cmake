@@ -88,7 +88,7 @@ if(HOCKET_TESTS)
     endif()
   endforeach()
   if(NOT HOCKET_SANITIZE)
-    hocket_test(python.corners python "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/tests/corners/run" "${PROJECT_BINARY_DIR}")
+    hocket_test(corners.sample python "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/tests/corners/run" "${PROJECT_BINARY_DIR}")
     hocket_test(python.other_versions python "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/python/tests/other_versions"
                 "${PROJECT_BINARY_DIR}/python" "${PROJECT_BINARY_DIR}/pythons" "${Python_EXECUTABLE}")
     hocket_test(python.free_threaded python "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/python/tests/free_threaded"
