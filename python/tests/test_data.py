@@ -336,3 +336,16 @@ def test_messages_say_a_thing_once(tmp_path):
         (tmp_path / "file").write_text("")
         data.load_csv(tmp_path / "file" / "none")
     hk._core._failures_clear()
+
+
+def test_batches_are_split_between_runs():
+    def rows(count, batch, devices, **options):
+        loader = data.Loader([np.zeros((count, 1), "float32")], batch, devices=["cpu:0"] * devices, **options)
+        return [[x.shape[0] for x in fields[0]] for fields in loader]
+
+    assert rows(160, 128, 4) == [[32, 32, 32, 32], [8, 8, 8, 8]]
+    assert rows(96, 96, 4) == [[32, 16, 32, 16]] and rows(96, 96, 3) == [[32, 32, 32]]
+    assert rows(160, 128, 4, whole_runs=True) == [[32, 32, 32, 32], [16, 0, 16, 0]]
+    assert rows(10, 8, 2, whole_runs=True) == [[4, 4], [1, 1]]
+    assert rows(96, 96, 2, shares=[1, 1]) == [[48, 48]]
+    assert [x.shape[0] for x in hk.split_and_load(np.zeros((40, 1)), ["cpu:0"] * 2)] == [32, 8]

@@ -512,7 +512,7 @@ static void test_devices(void)
         HK_SCOPE;
         hk_array *halves[2];
         const hk_device devices[] = {hk_device_at(0), hk_device_at(1)};
-        hk_split_and_load(x, devices, 2, NULL, halves);
+        hk_split_and_load(x, devices, 2, (const int64_t[]){SIDE / 2, SIDE / 2}, halves);
         hk_array *there = hk_exp(halves[1]);
         sum = hk_take(hk_add(halves[0], hk_to_device(there, devices[0])));
     }

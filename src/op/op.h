@@ -403,7 +403,8 @@ struct hk_op {
     uint8_t index_input, index_axis;
     bool shape_only; /* reads no element of its inputs */
     bool internal;   /* for gradients: not in the public header, nor in hk_call */
-    bool is_part; /* called by a compose, records and traces have the name of the operator that is composed */
+    bool
+        is_part; /* called by a compose, records and traces have the name of the operator that is composed */
     bool
         host_only; /* no kernel for GPUs yet, or composed of such: there a call fails as unsupported */
     unsigned
