@@ -9,7 +9,7 @@ import hocket as hk
 from . import ways
 from .compare import problem
 from .elementwise import BINARY, TO_ZERO, UNARY
-from .values import LONG, corners, layouts, numbers, repeated
+from .values import LONG, SINGLE, corners, layouts, numbers, repeated
 
 _op = hk._core.operators
 
@@ -54,8 +54,17 @@ def _check_values(report, name, function, kind, way, arguments):
     got = ways.ALL[way](lambda *x: _op[name](*x, *function.numbers), arrays)
     result = "bool" if want.dtype == bool else kind.name
     report.check(got.dtype.name == result, f"{name} {kind} {way}", f"the result is of {got.dtype}")
-    found = problem(_kind_of_result(want, kind), numbers(got), want, _ulps(kind, function.ulps), function.zeros, kind.normal if name in TO_ZERO and kind.is_float else 0)
+    found = problem(_kind_of_result(want, kind), numbers(got), want, _ulps(kind, function.ulps), function.zeros, _slack(name, function, kind, arguments))
     report.check(found is None, f"{name} {kind} {way}", found and f"of {_tell(kind, arguments, found[1])}: {found[0]}")
+
+
+def _slack(name, function, kind, arguments):
+    least = kind.normal if name in TO_ZERO and kind.is_float else 0
+    return least + _eps(kind) * np.nan_to_num(function.slack(*arguments), posinf=0) if function.slack else least
+
+
+def _eps(kind):
+    return kind.eps if kind.digits > 11 else SINGLE.eps
 
 
 class _Exact:
@@ -75,11 +84,12 @@ def _check_slopes(report, name, function, kind, way, arguments):
             skipped = skipped | function.skip_slopes(*arguments)
         arguments = [each[~skipped] for each in arguments]
         wanted = [slope(*arguments) for slope in function.slopes]
+        steep = _eps(kind) * function.steep(*arguments) if function.steep else 0
     arrays = [kind.array(each) for each in arguments]
     got = ways.ALL[way](ways.gradients(lambda *x: _op[name](*x, *function.numbers)), arrays)
     for i, (mine, want) in enumerate(zip(got, wanted)):
         found = problem(kind, numbers(mine), np.asarray(want, LONG), _ulps(kind, function.slope_ulps) * (1 if kind.digits > 11 else 1.5), zeros=False,
-                        slack=kind.normal)
+                        slack=kind.normal + steep * np.abs(want))
         report.check(found is None, f"gradient of {name}, {'xyz'[i]}, {kind} {way}", found and f"at {_tell(kind, arguments, found[1])}: {found[0]}")
 
 

@@ -14,8 +14,9 @@ IN_TABLES = {
     "losses": "softmax_cross_entropy cross_entropy_loss nll_loss binary_cross_entropy_with_logits cosine_similarity vector_norm matrix_norm",
     "attention": "scaled_dot_product_attention",
     "images": "conv2d avg_pool2d max_pool2d adaptive_avg_pool2d batch_norm group_norm",
-    "creation": "full zeros ones arange",
+    "creation": "full zeros ones arange sequence",
     "casts": "cast",
+    "products, which sum told a dtype is of": "wrap",
 }
 ELSEWHERE = {
     "src/op/operators/*_test.c and tests/conformance.c": "conv1d conv2d_transpose max_pool1d avg_pool1d adaptive_max_pool2d adaptive_avg_pool1d "

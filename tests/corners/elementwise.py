@@ -17,7 +17,8 @@ class Function:
     """
 
     def __init__(self, reference, ulps=1, slopes=None, slope_ulps=4, kinds=FLOATS, integer=None, skip=None, zeros=True, skip_slopes=None,
-                 numbers=()):
+                 numbers=(), slack=None, steep=None):
+        self.slack, self.steep = slack, steep  # what may be added to the error in epsilons: of the value, and of a slope as a share of it
         self.reference, self.ulps, self.slopes, self.slope_ulps = reference, ulps, slopes, slope_ulps
         self.kinds, self.integer, self.skip, self.skip_slopes, self.zeros, self.numbers = kinds, integer, skip, skip_slopes, zeros, numbers
 
@@ -174,7 +175,7 @@ def power_by_x(x, y):
 
 def power_by_y(x, y):
     value = np.power(x, y)
-    return np.where(value == 0, LONG(0), value * np.log(x))
+    return np.where((value == 0) | (x == 0), LONG(0), value * np.log(x))  # at 0 by decision
 
 
 def logaddexp(x, y):
@@ -222,7 +223,7 @@ BINARY = {
     "minimum": Function(np.minimum, 0, (lambda x, y: larger(y, x), larger), 0, FLOATS + INTEGERS, zeros=False, skip_slopes=has_nan),
     "power": Function(np.power, 2, (power_by_x, power_by_y), 8, FLOATS + INTEGERS, integer=integer_power,
                       skip=lambda x, y: (y < 0) if x.dtype.kind in "iu" else y != y,
-                      skip_slopes=lambda x, y: (x < 0) | ~np.isfinite(x) | ~np.isfinite(y) | ((x == 0) & (y < 1) & (y != 0))),
+                      skip_slopes=lambda x, y: (x < 0) | ((x != 0) & (np.abs(x) < LONG("1.2e-38"))) | ~np.isfinite(x) | ~np.isfinite(y) | ((x == 0) & (y < 1) & (y != 0))),
     "remainder": Function(np.remainder, 1, kinds=FLOATS + INTEGERS, zeros=False,
                           skip=lambda x, y: (y == 0) if x.dtype.kind in "iu" else np.isinf(y) | (np.abs(x) > np.abs(y) * LONG(1e15))),
     "floor_divide": Function(floor_divide, 0, kinds=FLOATS + INTEGERS, zeros=False,
@@ -234,7 +235,8 @@ BINARY = {
                       zeros=False, skip_slopes=lambda x, y: ~np.isfinite(x) | ~np.isfinite(y) | ((x == 0) & (y == 0))),
     "copysign": Function(np.copysign, 0, skip=lambda x, y: np.isnan(x) | np.isnan(y)),
     "nextafter": Function(next_number, 0),
-    "logaddexp": Function(logaddexp, 8, (share, lambda x, y: share(y, x)), 6, skip_slopes=lambda x, y: ~np.isfinite(x) | ~np.isfinite(y)),
+    "logaddexp": Function(logaddexp, 8, (share, lambda x, y: share(y, x)), 6, skip_slopes=lambda x, y: ~np.isfinite(x) | ~np.isfinite(y),
+                          slack=lambda x, y: 16 * np.minimum(np.abs(x), np.abs(y)), steep=lambda x, y: np.abs(x - y)),
     "prelu": Function(lambda x, y: np.where(x >= 0, x, y * x), .5, zeros=False),
     "equal": Function(np.equal, kinds=FLOATS + INTEGERS + [BOOL]), "not_equal": Function(np.not_equal, kinds=FLOATS + INTEGERS + [BOOL]),
     "less": Function(np.less, kinds=FLOATS + INTEGERS), "less_equal": Function(np.less_equal, kinds=FLOATS + INTEGERS),

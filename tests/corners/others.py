@@ -221,7 +221,7 @@ def images(kind, random):
                               ("adaptive_avg_pool2d", lambda x: _op["adaptive_avg_pool2d"](x, (1, 1)), (1, 2, 1, 1)),
                               ("GlobalAvgPool", lambda x: nn.GlobalAvgPool()(x), None)):
         if shape:
-            yield f"{name} of the largest", call, [kind.array(x)], np.full(shape, x.max()), 2, 0
+            yield f"{name} of the largest", call, [kind.array(x)], np.full(shape, x.max()), 4, 0
     y = usual(kind, random, 2, 3, 6, 6)
     y[0, 1, 2, 3] = LONG("nan")
     want = np.array([[[[y[n, c, 2 * i:2 * i + 2, 2 * j:2 * j + 2].max() for j in range(3)] for i in range(3)] for c in range(3)] for n in range(2)], LONG)

@@ -177,7 +177,12 @@ static hk_array *conjugate(hk_array *x)
 
 static void prod_grad(hki_grad_call *call)
 {
-    hk_array *const inputs[] = {conjugate(call->inputs[0]), conjugate(call->output), call->dy};
+    hk_array *x = call->inputs[0], *y = call->output;
+    if (1u << x->dtype & HKI_HALVES) { /* whose products are rounded more than their gradient bears */
+        x = hki_op_call1(&hki_op_cast, x, &(const hki_cast_options){.dtype = HK_F32});
+        y = hki_op_call1(&hki_op_cumulative_prod, x, call->options);
+    }
+    hk_array *const inputs[] = {conjugate(x), conjugate(y), call->dy};
     call->dx[0] = hki_op_call_wide(&hki_op_cumulative_prod_backward, inputs, 3, call->options,
                                    call->input_dtype[0]);
 }

@@ -131,9 +131,10 @@ HKI_EVERYWHERE double hki_silu_f64(double x)
 }
 HKI_EVERYWHERE double hki_silu_slope_f64(double x)
 {
-    double gate = hki_sigmoid_f64(x);
-    double within = x > 750.0 ? 750.0 : x < -750.0 ? -750.0 : x;
-    return gate + within * gate * (1 - gate);
+    double within = fabs(x) > 750.0 ? 750.0 : fabs(x);
+    double power = hki_exp_f64(-within), gate = 1 / (1 + power);
+    double below = gate * power * (1 - within * gate); /* at -|x| */
+    return x != x ? x : x < 0 ? below : 1 - below;
 }
 
 /* ln x = k ln 2 + ln(1 + f), of which it gives ln(1 + f) - f. With s = f / (2 + f), that is s (f^2 / 2 + s^2 P(s^2)) - f^2 / 2. */

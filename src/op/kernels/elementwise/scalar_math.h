@@ -470,7 +470,8 @@ HKI_REMAINDERS(double, f64)
     HKI_EVERYWHERE double prefix##_mish_slope##suffix(double x)                                     \
     {                                                                                               \
         double e = prefix##_exp##suffix(x > 40 ? 40 : x), n = e * (e + 2);                          \
-        double rise = x > 40 ? 0 : x * 4 * e * (e + 1) / ((n + 2) * (n + 2));                       \
+        double within = x < -800 ? -800 : x;                                                        \
+        double rise = x > 40 ? 0 : within * 4 * e * (e + 1) / ((n + 2) * (n + 2));                  \
         return n / (n + 2) + rise;                                                                  \
     }                                                                                               \
     HKI_EVERYWHERE double prefix##_logaddexp##suffix(double x, double y)                            \
