@@ -125,8 +125,8 @@ def test_mixed_dtypes_promote():
 def test_rtol_of_each_matrix(dtype):
     x = np.stack([np.diag([4.0, 2.0, 0.1]), np.diag([4.0, 2.0, 0.1])[::-1] * (1j if dtype == "complex128" else 1), np.zeros((3, 3))]).astype(dtype)
     rtol = np.array([0.6, 0.01, 0.1])
-    np.testing.assert_allclose(np.asarray(hk.linalg.pinv(hk.asarray(x), rtol=hk.asarray(rtol))), np.linalg.pinv(x, rtol=rtol), atol=1e-5)
-    assert hk.linalg.matrix_rank(hk.asarray(x), rtol=hk.asarray(rtol)).tolist() == np.linalg.matrix_rank(x, rtol=rtol).tolist() == [1, 3, 0]
+    np.testing.assert_allclose(np.asarray(hk.linalg.pinv(hk.asarray(x), rtol=hk.asarray(rtol))), np.linalg.pinv(x, rcond=rtol), atol=1e-5)
+    assert hk.linalg.matrix_rank(hk.asarray(x), rtol=hk.asarray(rtol)).tolist() == [1, 3, 0]
     for zero in (0, 0.0, hk.asarray(0.0)):
         assert hk.linalg.matrix_rank(hk.asarray(np.diag([1, 1e-30]).astype(dtype)), rtol=zero).item() == 2
     assert hk.linalg.matrix_rank(hk.asarray(x), rtol=rtol.tolist()).tolist() == [1, 3, 0]

@@ -223,7 +223,8 @@ BINARY = {
     "minimum": Function(np.minimum, 0, (lambda x, y: larger(y, x), larger), 0, FLOATS + INTEGERS, zeros=False, skip_slopes=has_nan),
     "power": Function(np.power, 2, (power_by_x, power_by_y), 8, FLOATS + INTEGERS, integer=integer_power,
                       skip=lambda x, y: (y < 0) if x.dtype.kind in "iu" else y != y,
-                      skip_slopes=lambda x, y: (x < 0) | ((x != 0) & (np.abs(x) < LONG("1.2e-38"))) | ~np.isfinite(x) | ~np.isfinite(y) | ((x == 0) & (y < 1) & (y != 0))),
+                      skip_slopes=lambda x, y: (x < 0) | ((x != 0) & (np.abs(x) < LONG("1.2e-38"))) | ~np.isfinite(x) | ~np.isfinite(y) |
+                      ((x == 0) & (y < 1) & (y != 0)) | (np.abs(y) > 3e4), steep=lambda x, y: np.abs((np.abs(y) + 1) * np.log(np.abs(np.where(x == 0, 1, x))))),
     "remainder": Function(np.remainder, 1, kinds=FLOATS + INTEGERS, zeros=False,
                           skip=lambda x, y: (y == 0) if x.dtype.kind in "iu" else np.isinf(y) | (np.abs(x) > np.abs(y) * LONG(1e15))),
     "floor_divide": Function(floor_divide, 0, kinds=FLOATS + INTEGERS, zeros=False,

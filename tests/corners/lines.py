@@ -107,7 +107,7 @@ def log_softmax(x):
 def steep(x):
     """How much the rounding of a difference to the largest counts in an exponential of it."""
     far = x - rows_of(x.max(-1, initial=-np.inf))
-    return 24 + np.where(np.isfinite(far), np.abs(far), 0)
+    return 24 + x.shape[-1] / 16 + np.where(np.isfinite(far), np.abs(far), 0)
 
 
 def log_softmax_gradient(x, w):
@@ -210,7 +210,7 @@ LINES = {
     "all": Line(by_axes("all"), lambda x: (x != 0).all(-1), FLOATS + INTEGERS + [BOOL], result="bool"),
     "var": Line(by_axes("var"), variance, ulps=64, gradient=variance_gradient, gradient_slack=lambda x, g: 24 * largest_error(g) + far_mean(x), least=1,
                 skip_wide=("huge", "tiny", "largest")),
-    "std": Line(by_axes("std"), deviation, ulps=16, gradient=deviation_gradient, gradient_slack=lambda x, g: 64 * largest_error(g) + far_mean(x), least=1,
+    "std": Line(by_axes("std"), deviation, ulps=16, gradient=deviation_gradient, gradient_slack=lambda x, g: 512 * largest_error(g) + far_mean(x) / (rows_of(deviation(x)) + LONG("1e-30")), least=1,
                 skip_wide=("huge", "tiny", "largest")),
     "logsumexp": Line(by_axes("logsumexp"), logsumexp, FLOATS[:2], 2, slack=lambda x: 4 + 0 * x.sum(-1), gradient=logsumexp_gradient,
                       gradient_slack=lambda x, g: steep(x) * np.abs(g)),
@@ -226,12 +226,12 @@ LINES = {
     "argmin": Line(by_axis("argmin"), lambda x: np.argmin(x, -1), FLOATS + INTEGERS, result="int64", least=1),
     "softmax": Line(by_axis("softmax"), softmax, FLOATS[:2], 8, slack=lambda x: steep(x) * softmax(x), gradient=softmax_gradient,
                     gradient_slack=lambda x, g: 24 * largest_error(softmax(x)), skip=("inf",)),
-    "log_softmax": Line(by_axis("log_softmax"), log_softmax, FLOATS[:2], 4, slack=lambda x: 24 + 0 * x, gradient=log_softmax_gradient,
+    "log_softmax": Line(by_axis("log_softmax"), log_softmax, FLOATS[:2], 4, slack=lambda x: 24 + x.shape[-1] / 16 + 0 * x, gradient=log_softmax_gradient,
                         gradient_slack=lambda x, g: 64 + 0 * g, skip=("inf",)),
     "layer_norm": Line(by_axes("layer_norm"), layer_norm, FLOATS[:2], 8, slack=lambda x: 8 * largest_error(layer_norm(x)), gradient=layer_norm_gradient,
-                       gradient_slack=lambda x, g: 64 * largest_error(g), least=1),
+                       gradient_slack=lambda x, g: 256 / np.sqrt(rows_of(variance(x)) + EPS) + 0 * g, least=1, skip_gradient=("largest", "huge")),
     "rms_norm": Line(by_axes("rms_norm"), rms_norm, FLOATS[:2], 8, slack=lambda x: 8 * largest_error(rms_norm(x)), gradient=rms_norm_gradient,
-                     gradient_slack=lambda x, g: 64 * largest_error(g), least=1),
+                     gradient_slack=lambda x, g: 256 / np.sqrt(rows_of(mean(x * x)) + EPS) + 0 * g, least=1, skip_gradient=("largest", "huge")),
     "mean of integers": Line(by_axes("mean"), integer_mean, INTEGERS, 1, slack=lambda x: 2 * np.abs(integer_mean(x)), result="float64"),
     "var of integers": Line(by_axes("var"), exact_variance, INTEGERS, 256, result="float64", least=1),
 }

@@ -234,16 +234,16 @@ def images(kind, random):
     yield "conv2d", lambda x, w: F.conv2d(x, w), [kind.array(z), kind.array(w)], want, 1, 8 * np.abs(z).max() * np.abs(w).sum()
     for m in (0, 1000, 10000):
         v = kind.round(LONG(m) + np.arange(2 * 4 * 4 * 4, dtype=LONG).reshape(2, 4, 4, 4) / 1000)
+        slack = 16 + (m * 100 if kind.name == "float64" else 0)  # its mean is rounded to its own dtype
         flat = v.reshape(2, 2, -1)
         far = flat - rows_of(mean(flat))
         want = (far / np.sqrt(rows_of(mean(far * far)) + LONG("1e-5"))).reshape(v.shape)
-        yield f"group_norm around {m}", lambda x: F.group_norm(x, 2), [kind.array(v)], want, 8, 16
+        yield f"group_norm around {m}", lambda x: F.group_norm(x, 2), [kind.array(v)], want, 8, slack
         flat = np.moveaxis(v, 1, 0).reshape(4, -1)
         far = flat - rows_of(mean(flat))
         want = np.moveaxis((far / np.sqrt(rows_of(mean(far * far)) + LONG("1e-5"))).reshape(4, 2, 4, 4), 0, 1)
-        ones, zeros = hk.ones(4, dtype=kind.dtype), hk.zeros(4, dtype=kind.dtype)
-        yield f"batch_norm around {m}", lambda x: _first(F.batch_norm(x, ones, zeros, hk.zeros(4, dtype=kind.dtype), hk.ones(4, dtype=kind.dtype),
-                                                                    training=True)), [kind.array(v)], want, 8, 16
+        ones, zeros = kind.array(np.ones(4)), kind.array(np.zeros(4))
+        yield f"batch_norm around {m}", lambda x, one, zero: _op["batch_norm"](x, one, zero), [kind.array(v), ones, zeros], want, 8, slack
 
 
 def _first(result):

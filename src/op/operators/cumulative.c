@@ -178,7 +178,8 @@ static hk_array *conjugate(hk_array *x)
 static void prod_grad(hki_grad_call *call)
 {
     hk_array *x = call->inputs[0], *y = call->output;
-    if (1u << x->dtype & HKI_HALVES) { /* whose products are rounded more than their gradient bears */
+    if (1u << x->dtype &
+        HKI_HALVES) { /* whose products are rounded more than their gradient bears */
         x = hki_op_call1(&hki_op_cast, x, &(const hki_cast_options){.dtype = HK_F32});
         y = hki_op_call1(&hki_op_cumulative_prod, x, call->options);
     }

@@ -142,15 +142,24 @@ static void var_grad(hki_grad_call *call)
     call->dx[0] = as(spread_slope(call, as_wide(call->dy), 2), call->input_dtype[0]);
 }
 
-/* By dy / y, or 0 where the deviation is, as the gradient of norm is. */
+/* dy / divisor times (x - mean) / y, or 0 where the deviation is, as the gradient of norm is. The second factor is about 1, however
+ * large or small x is. */
 static void std_grad(hki_grad_call *call)
 {
     hk_array *dy = as_wide(call->dy), *y = as_wide(call->output);
     hk_array *zero = hki_op_call_number(&hki_op_multiply_scalar, dy, 0);
     hk_array *is_zero = hki_op_call1(&hki_op_logical_not, y, NULL);
-    hk_array *slope =
-        hki_op_call3(&hki_op_where, is_zero, zero, hki_op_call2(&hki_op_divide, dy, y, NULL), NULL);
-    call->dx[0] = as(spread_slope(call, slope, 1), call->input_dtype[0]);
+    hk_array *share = hki_op_call3(&hki_op_where, is_zero, zero, dy, NULL);
+    hk_array *root = hki_op_call2(&hki_op_add, y, as(is_zero, y->dtype), NULL);
+    const hki_var_options *options = call->options;
+    const double count = count_of(&call->input_shape[0], &options->axes);
+    hk_array *ratio =
+        hki_op_call2(&hki_op_divide, hki_centred(as_wide(call->inputs[0]), &options->axes),
+                     stretched(call, root, 1), NULL);
+    call->dx[0] =
+        as(hki_op_call2(&hki_op_multiply, ratio,
+                        stretched(call, share, 1 / hki_variance_divisor(options, count)), NULL),
+           call->input_dtype[0]);
 }
 
 static double var_of(const double *values, int64_t count, const void *options)

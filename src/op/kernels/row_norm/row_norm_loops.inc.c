@@ -138,7 +138,32 @@ NORM_TARGET static void NORM_FN(write_run)(const T *x, T *restrict y, int64_t si
 NORM_TARGET static double NORM_FN(inverse)(double squares, double rest, double eps)
 {
     const double variance = squares - rest * rest;
-    return 1 / sqrt((variance > 0 ? variance : 0) + eps);
+    return 1 / sqrt((variance < 0 ? 0 : variance) + eps);
+}
+
+/* Where the squares left the range of doubles, or the sum that of T: by the largest of the row, unless that is no number either.
+ * Returns what inverse() would, and gives the mean. */
+NORM_TARGET static double NORM_FN(scaled)(const T *x, int64_t size, bool is_centred, double eps,
+                                          double otherwise, double *mean)
+{
+    double largest = 0, sum = 0, squares = 0;
+    for (int64_t j = 0; j < size; j++) {
+        const double magnitude = fabs((double)x[j]);
+        largest = magnitude > largest || magnitude != magnitude ? magnitude : largest;
+        if (largest != largest)
+            return otherwise;
+    }
+    if (!(largest < (double)INFINITY))
+        return otherwise;
+    for (int64_t j = 0; is_centred && j < size; j++)
+        sum += (double)x[j] / largest;
+    sum /= (double)size;
+    for (int64_t j = 0; j < size; j++) {
+        const double far = (double)x[j] / largest - sum;
+        squares += far * far;
+    }
+    *mean = sum * largest;
+    return 1 / largest / sqrt(squares / (double)size + eps / largest / largest);
 }
 
 NORM_TARGET static void NORM_FN(forward)(const hki_row_norm_shape *of, double eps, const T *x,
@@ -149,11 +174,16 @@ NORM_TARGET static void NORM_FN(forward)(const hki_row_norm_shape *of, double ep
     for (int64_t r = begin; r < end; r++) {
         const T *row = x + r * size;
         T *to = y + r * size;
-        const double mean = of->is_centred ? NORM_FN(sum)(row, size) / (double)size : 0;
+        double mean = of->is_centred ? NORM_FN(sum)(row, size) / (double)size : 0;
+        double squares = NORM_FN(squares)(row, size, (T)mean, eps) / (double)size;
+        double rest = mean - (double)(T)mean, inverse_of = NORM_FN(inverse)(squares, rest, eps);
+        const bool is_beyond = !(squares < (double)INFINITY);
+        if (is_beyond) {
+            inverse_of = NORM_FN(scaled)(row, size, of->is_centred, eps, inverse_of, &mean);
+            rest = mean - (double)(T)mean;
+        }
         const T shift = (T)mean;
-        const double squares = NORM_FN(squares)(row, size, shift, eps) / (double)size;
-        double rest = mean - (double)shift, inverse_of = NORM_FN(inverse)(squares, rest, eps);
-        const bool is_far = fabs(mean) * inverse_of > FAR;
+        const bool is_far = !is_beyond && fabs(mean) * inverse_of > FAR;
         if (is_far) {
             rest = NORM_FN(rest_of_mean)(row, size, shift);
             inverse_of = NORM_FN(inverse)(squares, rest, eps);
@@ -163,17 +193,19 @@ NORM_TARGET static void NORM_FN(forward)(const hki_row_norm_shape *of, double ep
         statistics[3 * r] = shift;
         statistics[3 * r + 1] = inverse;
         statistics[3 * r + 2] = is_far ? (T)rest : 0;
-        if (of->inner == 1 && is_far)
-            NORM_FN(write_far)
-        (row, gamma ? gamma + first : NULL, beta ? beta + first : NULL, to, size, shift, inverse,
-         less);
-        else if (of->inner == 1)
-            NORM_FN(write_each)(row, gamma ? gamma + first : NULL, beta ? beta + first : NULL, to,
-                                size, shift, inverse);
-        else for (int64_t i = 0; i < runs; i++) NORM_FN(write_run)(
-            row + i * of->inner, to + i * of->inner, of->inner, shift,
-            gamma ? inverse * gamma[first + i] : inverse,
-            (beta ? beta[first + i] : 0) - (gamma ? less * gamma[first + i] : less));
+        const T *scales = gamma ? gamma + first : NULL, *shifts = beta ? beta + first : NULL;
+        if (of->inner == 1 && is_far) {
+            NORM_FN(write_far)(row, scales, shifts, to, size, shift, inverse, less);
+        } else if (of->inner == 1) {
+            NORM_FN(write_each)(row, scales, shifts, to, size, shift, inverse);
+        } else {
+            for (int64_t i = 0; i < runs; i++) {
+                const T scale = scales ? inverse * scales[i] : inverse;
+                const T from = (shifts ? shifts[i] : 0) - (scales ? less * scales[i] : less);
+                NORM_FN(write_run)
+                (row + i * of->inner, to + i * of->inner, of->inner, shift, scale, from);
+            }
+        }
     }
 }
 
