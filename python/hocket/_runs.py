@@ -48,7 +48,8 @@ def all_reduce(arrays):
 
 
 def split_and_load(x, devices, shares=None):
-    """Slices of the first axis of x, one on each device, as a list. shares: their sizes; else equal ones."""
+    """Slices of the first axis of x, one on each device, as a list. shares: their sizes; else whole runs of 16 samples, where there are enough for
+    all devices, so that sums over the batch have the same bytes on 1, 2, 4 or 8. So they may differ: sum losses, or weigh means by them."""
     return _core._split_and_load(_asarray(x), devices, shares)
 
 

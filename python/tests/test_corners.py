@@ -309,3 +309,28 @@ def test_wrap():
     with pytest.raises(ValueError, match="dtype is float32, but must be one of integers"):
         wrap(hk.asarray([1]), hk.float32)
     hk._core._failures_clear()
+
+
+def test_slopes_beside_what_is_constant():
+    """std of what is constant, under a logarithm; the second slope of x ** 0 at 0."""
+    x = hk.asarray([2.0, 2.0, 2.0])
+    assert hk.grad(lambda x: hk.log(hk.std(x)))(x).tolist() == [0, 0, 0]
+    first = hk.grad(lambda x: (x ** hk.asarray([0.0, 0.0])).sum())
+    assert hk.grad(lambda x: first(x).sum())(hk.asarray([0.0, 2.0])).tolist() == [0, 0]
+
+
+def test_a_nan_in_a_mask_is_seen():
+    x = hk.ones((2, 3))
+    y = F.scaled_dot_product_attention(x, x, x, hk.asarray([[float("nan")] * 2, [0.0, 0.0]]))
+    assert np.isnan(y.numpy()[0]).all() and np.allclose(y.numpy()[1], 1)
+
+
+@pytest.mark.parametrize("dtype", [hk.float32, hk.float64])
+def test_a_nan_is_seen_by_the_norm_of_its_row(dtype):
+    x = np.ones((2, 40))
+    x[0, 3] = np.nan
+    for norm in (lambda x: F.rms_norm(x), lambda x: F.layer_norm(x)):
+        y = norm(hk.asarray(x, dtype=dtype)).numpy()
+        assert np.isnan(y[0]).all() and not np.isnan(y[1]).any()
+    if dtype == hk.float64:
+        assert np.allclose(F.rms_norm(hk.asarray([[1e200, -1e200]], dtype=dtype)).numpy(), [[1, -1]])

@@ -322,7 +322,7 @@ hk_array *(hk_view)(hk_array *x, hk_dims shape, const int64_t *strides, int64_t 
                        "offset is %" PRId64 " and the view spans %s%" PRId64
                        " elements from there%s, but %s spans %" PRId64,
                        offset, is_small ? "" : "more than ",
-                       is_small ? needs.end - needs.low : INT64_MAX,
+                       is_small ? (int64_t)((uint64_t)needs.end - (uint64_t)needs.low) : INT64_MAX,
                        needs.low < 0 ? " in both directions" : "", text, has.end - has.low);
 }
 

@@ -35,7 +35,8 @@ static int open_folder(const char *path, const char **name)
     return file;
 }
 
-/* Where a path leads, also where links to it end at no file; to be freed. NULL: no memory. */
+/* Where a path leads, also where links to it end at no file; to be freed. NULL: no memory, or links that lead in a circle, as errno
+ * says. */
 static char *target_of(const char *path)
 {
     enum { LINKS = 40 };
@@ -55,7 +56,12 @@ static char *target_of(const char *path)
         free(at);
         at = next;
     }
-    return target ? target : at;
+    if (!target && at)
+        errno = ELOOP;
+    else if (!target)
+        errno = ENOMEM;
+    free(target ? NULL : at);
+    return target;
 }
 
 /* Whether it is the name of a draft of `target`: target.PROCESS-NUMBER.part */
@@ -137,14 +143,17 @@ static int create_temporary(hki_draft *self, mode_t mode)
 static int keep_owner(int file, const struct stat *before)
 {
     struct stat now;
-    mode_t mode = before->st_mode & 07777;
+    mode_t mode = before->st_mode & 0777; /* who runs as the owner ran other bytes */
     if (fstat(file, &now))
         return errno;
-    if (now.st_uid != before->st_uid && fchown(file, before->st_uid, (gid_t)-1))
-        mode &= ~(mode_t)S_ISUID;
     if (now.st_gid != before->st_gid && fchown(file, (uid_t)-1, before->st_gid))
-        mode &= ~(mode_t)(S_ISGID | S_IRWXG) | (mode & S_IRWXO) << 3;
-    return fchmod(file, mode) ? errno : 0;
+        mode &= ~(mode_t)S_IRWXG | (mode & S_IRWXO) << 3;
+    /* The mode comes first: it is for the owner to give. */
+    if (fchmod(file, mode))
+        return errno;
+    if (now.st_uid != before->st_uid && fchown(file, before->st_uid, (gid_t)-1))
+        return errno == EPERM ? 0 : errno; /* then the file is whose who saves */
+    return 0;
 }
 
 int hki_draft_begin(hki_draft *self, const char *path)
@@ -152,7 +161,7 @@ int hki_draft_begin(hki_draft *self, const char *path)
     struct stat facts;
     *self = (hki_draft){.file = -1, .target = target_of(path)};
     if (!self->target)
-        return ENOMEM;
+        return errno;
     const bool exists = !stat(self->target, &facts);
     if (exists && !S_ISREG(facts.st_mode)) {
         self->file = open(self->target, O_WRONLY | O_CLOEXEC);

@@ -113,7 +113,7 @@ static hk_array *seen_of(const hki_call *call, hk_array *mask)
     if (mask->dtype == HK_BOOL)
         return mask;
     const bool records = hki_op_set_recording && hki_op_set_recording(false);
-    hk_array *is_seen = hki_op_call2(&hki_op_greater, mask, number(call, -INFINITY), NULL);
+    hk_array *is_seen = hki_op_call2(&hki_op_not_equal, mask, number(call, -INFINITY), NULL);
     if (hki_op_set_recording)
         hki_op_set_recording(records);
     return is_seen;

@@ -56,6 +56,9 @@ static void test_arange(void)
     HOLDS(hk_arange(0x1p63, 0x1p63 + 4096, 2048, HK_U64, device), S(1) << 63, (S(1) << 63) + 2048);
     HOLDS(hk_arange(0, 0x1p64 - 2048, 0x1p62, HK_U64, device), 0, S(1) << 62, S(1) << 63,
           S(3) << 62);
+    HOLDS(hk_arange(-0x1p63, 0x1p63, 0x1p62, HK_I64, device), S(1) << 63, S(3) << 62, 0,
+          S(1) << 62);
+    HOLDS(hk_arange(0x1p63, 0x1p64, 0x1p62, HK_U64, device), S(1) << 63, S(3) << 62);
     HOLDS(hk_arange(-0x1p63, -0x1p63 + 1024, 1023, HK_I64, device), S(1) << 63,
           (S(1) << 63) + 1023);
     CHECK(fails_with(hk_arange(0x1p63, 0x1p63 + 4096, 2048, HK_I64, device), HK_INVALID_ARGUMENT,

@@ -97,7 +97,10 @@ SLOPE(of_atanh, times(divide(multiply(p, x), square(line(square(x), -1, 1))), 2)
 SLOPE(of_erf, times(multiply(hki_op_call2(&hki_op_erf_grad, p, x, NULL), x), -2))
 
 /* y (y - 1) x^(y - 2), and 0 where y (y - 1) is. */
-SLOPE(of_power_x_a, hki_op_call3(&hki_op_power_grad_x, multiply(p, y), x, plus(y, -1), NULL))
+SLOPE(of_power_x_a,
+      hki_op_call3(&hki_op_where, hki_op_call1(&hki_op_logical_not, y, NULL),
+                   hki_op_call1(&hki_op_zeros_like, p, NULL),
+                   hki_op_call3(&hki_op_power_grad_x, multiply(p, y), x, plus(y, -1), NULL), NULL))
 SLOPE(of_power_x_b,
       multiply(multiply(p, power(x, plus(y, -1))), plus(multiply(y, logarithm(x)), 1)))
 SLOPE(of_power_y_a, divide(multiply(p, y), x))

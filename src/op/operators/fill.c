@@ -194,9 +194,10 @@ static bool is_whole(double value, double least, double end)
     return value == trunc(value) && value >= least && value < end;
 }
 
+/* 2^64, which a range may end before, as 0. */
 static uint64_t bits_of(double whole)
 {
-    return whole < 0 ? (uint64_t)(int64_t)whole : (uint64_t)whole;
+    return whole >= 0x1p64 ? 0 : whole < 0 ? (uint64_t)(int64_t)whole : (uint64_t)whole;
 }
 
 /* Doubles that are whole are exact, and so is what is counted by integers. False where they are not, or reach too far. */
@@ -204,15 +205,16 @@ static bool whole_range_of(const hki_arange_options *options, whole_range *range
 {
     const double step = options->step, stop = step < 0 ? floor(options->stop) : ceil(options->stop);
     const double lower = fmin(options->start, stop), upper = fmax(options->start, stop);
-    if (!is_whole(options->start, -0x1p63, 0x1p64) || !is_whole(stop, -0x1p63, 0x1p64) ||
-        !is_whole(step, -0x1p63, 0x1p63) || step == 0 || (lower < 0 && upper >= 0x1p63))
+    if (!is_whole(options->start, -0x1p63, 0x1p64) || !(stop >= -0x1p63 && stop <= 0x1p64) ||
+        !is_whole(step, -0x1p63, 0x1p63) || step == 0 || (lower < 0 && upper > 0x1p63))
         return false;
     *range = (whole_range){bits_of(options->start), bits_of(step), 0, lower < 0};
+    /* To the last number before the stop: the stop itself may be beyond. */
     const uint64_t distance =
-        step < 0 ? range->start - bits_of(stop) : bits_of(stop) - range->start;
+        (step < 0 ? range->start - bits_of(stop) : bits_of(stop) - range->start) - 1;
     const uint64_t width = step < 0 ? -range->step : range->step;
     if (step < 0 ? stop < options->start : stop > options->start)
-        range->count = distance / width + (distance % width != 0);
+        range->count = distance / width + 1;
     return true;
 }
 

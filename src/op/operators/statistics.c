@@ -147,7 +147,7 @@ static void var_grad(hki_grad_call *call)
 static void std_grad(hki_grad_call *call)
 {
     hk_array *dy = as_wide(call->dy), *y = as_wide(call->output);
-    hk_array *zero = hki_op_call_number(&hki_op_multiply_scalar, dy, 0);
+    hk_array *zero = hki_op_call1(&hki_op_zeros_like, dy, NULL);
     hk_array *is_zero = hki_op_call1(&hki_op_logical_not, y, NULL);
     hk_array *share = hki_op_call3(&hki_op_where, is_zero, zero, dy, NULL);
     hk_array *root = hki_op_call2(&hki_op_add, y, as(is_zero, y->dtype), NULL);
