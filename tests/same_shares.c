@@ -1,5 +1,6 @@
-/* One training on 1, 2, 4 and 8 devices of a kind: the same bytes of losses and parameters, of any batch that is cut along the tree
- * of sums, whatever the shares of the devices. By calls, captured and captured exactly; in the serial engine; on simulated devices. */
+/* One training on 1, 2, 4 and 8 devices of a kind: the same bytes of losses and parameters, of any
+ * batch that is cut along the tree of sums, whatever the shares of the devices. By calls, captured
+ * and captured exactly; in the serial engine; on simulated devices. */
 #include "base/sanitizer.h"
 #include "base/sum_tree.h"
 #include "check.h"
@@ -283,8 +284,8 @@ static void test_net(const network *net, int64_t batch, int most, mode how)
     }
 }
 
-/* Batches of any size, of which shares differ, or are empty. A share of one sample is another matter: its products are of vectors,
- * and BLAS's. */
+/* Batches of any size, of which shares differ, or are empty. A share of one sample is another
+ * matter: its products are of vectors, and BLAS's. */
 static void test_sizes(const network *net, mode how)
 {
     enum { FEW_STEPS = 2 };

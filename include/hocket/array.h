@@ -101,12 +101,14 @@ HK_API bool hk_is_contiguous(const hk_array *x); /* C order, no gaps */
 
 /* Calls that write into x fail: a broadcast view, or memory for reading. False for NULL. */
 HK_API bool hk_is_read_only(const hk_array *x);
-/* Whether another library may read or write x's memory at any time: the program gave it (hk_from_memory), or has lent it by
- * HK_BORROW_EXTERNAL or HK_BORROW_EXTERNAL_READ and not got it back. True for all arrays that share the memory. False for NULL. */
+/* Whether another library may read or write x's memory at any time: the program gave it
+ * (hk_from_memory), or has lent it by HK_BORROW_EXTERNAL or HK_BORROW_EXTERNAL_READ and not got it
+ * back. True for all arrays that share the memory. False for NULL. */
 HK_API bool hk_is_shared(const hk_array *x);
-/* Whether x lies between the lowest and the highest place of `of`'s elements, and has its dtype: hk_view(of, its shape, its strides,
- * *offset) is such a view. *offset: elements from the first one of `of` to that of x. False, and *offset stays, where x has no elements or either is
- * NULL or failed at its call. Does not block, and counts neither. */
+/* Whether x lies between the lowest and the highest place of `of`'s elements, and has its dtype:
+ * hk_view(of, its shape, its strides, *offset) is such a view. *offset: elements from the first one
+ * of `of` to that of x. False, and *offset stays, where x has no elements or either is NULL or
+ * failed at its call. Does not block, and counts neither. */
 HK_API bool hk_is_within(const hk_array *x, const hk_array *of, int64_t *offset);
 
 /* hk_wait would not block: what writes x, of what has been issued, has finished or failed. True for NULL. */
@@ -164,9 +166,10 @@ HK_API void hk_unstack(hk_array *x, int axis, int count, hk_array **parts);
 HK_API void hk_meshgrid(hk_array *const *vectors, int count, hk_array **grids);
 /* Views of one shape, to which all are stretched as by hk_broadcast_to. */
 HK_API void hk_broadcast_arrays(hk_array *const *x, int count, hk_array **views);
-/* Any view: element (i, j, …) is the one that lies offset + i strides[0] + j strides[1] … elements behind x's first. strides: one
- * for each axis of shape; NULL: C order without gaps. All elements lie between the lowest and the highest place of x's, or
- * the call fails. Where two may share a place, such as in windows that slide, the view is read only; gradients are summed. */
+/* Any view: element (i, j, …) is the one that lies offset + i strides[0] + j strides[1] … elements
+ * behind x's first. strides: one for each axis of shape; NULL: C order without gaps. All elements
+ * lie between the lowest and the highest place of x's, or the call fails. Where two may share a
+ * place, such as in windows that slide, the view is read only; gradients are summed. */
 HK_API hk_array *hk_view(hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset);
 
 /* ---- blockers ------------------------------------------------------------------------------------- */
@@ -243,18 +246,22 @@ typedef struct hk_loan {
     uint64_t number; /* of the loan, never used again; 0: none */
 } hk_loan;
 
-/* Blocks; lends the elements of an array of a CPU device, without a copy, until hk_data_return. The loan keeps the memory, also
- * when x is released. Elements that were never written are zeros. Fails, with *loan zeroed, with x's own record; where x's device
- * has memory of its own (HK_UNSUPPORTED); or where x is read only and the mode is one of writing.
+/* Blocks; lends the elements of an array of a CPU device, without a copy, until hk_data_return. The
+ * loan keeps the memory, also when x is released. Elements that were never written are zeros.
+ * Fails, with *loan zeroed, with x's own record; where x's device has memory of its own
+ * (HK_UNSUPPORTED); or where x is read only and the mode is one of writing.
  *
- * Calls that a loan holds back are issued and return as ever. A thread that waits for one of them while the loan is its own
- * would wait for itself: HK_WOULD_DEADLOCK. A call of such a thread that finds the run-ahead window full is issued beyond
- * it. Only what is of x is held back: other elements of the array that x views are free.
+ * Calls that a loan holds back are issued and return as ever. A thread that waits for one of them
+ * while the loan is its own would wait for itself: HK_WOULD_DEADLOCK. A call of such a thread that
+ * finds the run-ahead window full is issued beyond it. Only what is of x is held back: other
+ * elements of the array that x views are free.
  *
- * HK_BORROW_EXTERNAL is for memory that two libraries share for long (DLPack, the buffer protocol): the program itself keeps
- * order. It reads after hk_wait(x), writes while no call on x is unfinished, and calls only see what it wrote before them. What
- * it writes is not seen by the tape: gradients that are to read x fail. HK_BORROW_EXTERNAL_READ is the same for who only reads, of
- * which gradients know nothing. In the serial engine, where calls run at once, all loans are like that. */
+ * HK_BORROW_EXTERNAL is for memory that two libraries share for long (DLPack, the buffer protocol):
+ * the program itself keeps order. It reads after hk_wait(x), writes while no call on x is
+ * unfinished, and calls only see what it wrote before them. What it writes is not seen by the tape:
+ * gradients that are to read x fail. HK_BORROW_EXTERNAL_READ is the same for who only reads, of
+ * which gradients know nothing. In the serial engine, where calls run at once, all loans are like
+ * that. */
 HK_API const hk_status *hk_data_borrow(hk_array *x, hk_borrow_mode mode, hk_loan *loan);
 /* From any thread; loan->data must not be used any more. Fails where the loan is not out: returned before, or never made. Loans
  * that are out when their runtime ends hold nothing back any more, which the standard error tells, and are to be returned all

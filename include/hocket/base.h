@@ -24,17 +24,20 @@
 
 HK_BEGIN_DECLS
 
-/* Element types: floats, signed and unsigned integers by their bits, bool, of one byte, stored as 0 or 1, and complex numbers:
- * a real part and an imaginary one, of float32 in HK_C64, of float64 in HK_C128, on CPU devices and simulated ones. HK_F16 is IEEE
- * 754's binary16, HK_BF16 bfloat16, the upper half of a float: what operators compute of these halves element by element or sum
- * up is computed in float32 or wider and rounded once; hk_matmul and hk_linear give float32. Two arrays that meet element by element
- * may have different dtypes of one kind: the result has the smallest dtype that holds both, by the promotion table of the
- * array API standard (int8 and uint8 give int16); halves of both sorts give float32. Floats and complex numbers are of one kind
- * there: float64 and complex64 give complex128.
+/* Element types: floats, signed and unsigned integers by their bits, bool, of one byte, stored as 0
+ * or 1, and complex numbers: a real part and an imaginary one, of float32 in HK_C64, of float64 in
+ * HK_C128, on CPU devices and simulated ones. HK_F16 is IEEE 754's binary16, HK_BF16 bfloat16, the
+ * upper half of a float: what operators compute of these halves element by element or sum up is
+ * computed in float32 or wider and rounded once; hk_matmul and hk_linear give float32. Two arrays
+ * that meet element by element may have different dtypes of one kind: the result has the smallest
+ * dtype that holds both, by the promotion table of the array API standard (int8 and uint8 give
+ * int16); halves of both sorts give float32. Floats and complex numbers are of one kind there:
+ * float64 and complex64 give complex128.
  *
- * Arithmetic of integers wraps around in its dtype: elementwise operators, matrix and dot products, hk_einsum. Sums and products of
- * elements gather in int64, or uint64, and wrap around there. Casts refuse what a dtype of integers does not have; hk_wrap keeps the low
- * bits. docs/CORNERS.md tells what else is decided. */
+ * Arithmetic of integers wraps around in its dtype: elementwise operators, matrix and dot products,
+ * hk_einsum. Sums and products of elements gather in int64, or uint64, and wrap around there. Casts
+ * refuse what a dtype of integers does not have; hk_wrap keeps the low bits. docs/CORNERS.md tells
+ * what else is decided. */
 typedef enum hk_dtype {
     HK_F32,
     HK_F64,

@@ -27,15 +27,16 @@ typedef enum hk_all_reduce_algorithm {
 HK_API void hk_all_reduce(hk_array *const *arrays, int n);
 HK_API void hk_all_reduce_by(hk_array *const *arrays, int n, hk_all_reduce_algorithm algorithm);
 
-/* Splits the first axis of x into n consecutive slices and puts slice i on devices[i] as out[i]: a view of
- * x where x is on that device already, a copy otherwise. shares[i] is the size of slice i, which may be 0;
- * with shares NULL they are samples of a batch: where there is a run of 16 (the last may be shorter) for each of n devices, and n is a
- * power of two, the first half of the runs, or one more, is for the first half of the devices, so that sums over the batch have the
- * same bytes on any such number of them. Else the slices are equal, the first ones longer by one where n does not divide the axis.
- * As shares may differ (100 samples on 4 devices: 32, 32, 32, 4), losses are to be sums, or means times their share: a mean of means would
- * weigh the samples of small shares more.
- * What cannot be split gives n failed arrays. Results belong to the scope, and are recorded for gradients
- * as the slices and copies are. */
+/* Splits the first axis of x into n consecutive slices and puts slice i on devices[i] as out[i]: a
+ * view of x where x is on that device already, a copy otherwise. shares[i] is the size of slice i,
+ * which may be 0; with shares NULL they are samples of a batch: where there is a run of 16 (the
+ * last may be shorter) for each of n devices, and n is a power of two, the first half of the runs,
+ * or one more, is for the first half of the devices, so that sums over the batch have the same
+ * bytes on any such number of them. Else the slices are equal, the first ones longer by one where n
+ * does not divide the axis. As shares may differ (100 samples on 4 devices: 32, 32, 32, 4), losses
+ * are to be sums, or means times their share: a mean of means would weigh the samples of small
+ * shares more. What cannot be split gives n failed arrays. Results belong to the scope, and are
+ * recorded for gradients as the slices and copies are. */
 HK_API void hk_split_and_load(hk_array *x, const hk_device *devices, int n, const int64_t *shares,
                               hk_array **out);
 

@@ -110,18 +110,20 @@ typedef struct hk_loader_options {
      * The list is copied. */
     const hk_device *devices;
     int device_count;
-    /* NULL, or one for each slice: how much it gets in proportion, 0 to 2^30, not all 0;
-     * with a sum of batch_size, the sizes of full slices. Rows left over by rounding down go, one
-     * each, to the largest remainders, of equal ones to the first. With NULL, a batch that has a run of 16
-     * samples (the last one may be shorter) for each of 1, 2, 4, 8, … slices is cut between runs: the first half of
-     * them, or one more, for the first half of the slices. So any number of those gives the same sums, byte for byte. Other batches
-     * are cut evenly, the first slices longer by one. */
+    /* NULL, or one for each slice: how much it gets in proportion, 0 to 2^30, not all 0; with a sum
+     * of batch_size, the sizes of full slices. Rows left over by rounding down go, one each, to the
+     * largest remainders, of equal ones to the first. With NULL, a batch that has a run of 16
+     * samples (the last one may be shorter) for each of 1, 2, 4, 8, … slices is cut between runs:
+     * the first half of them, or one more, for the first half of the slices. So any number of those
+     * gives the same sums, byte for byte. Other batches are cut evenly, the first slices longer by
+     * one. */
     const int64_t *shares;
     /* Where several processes share each batch: how many slices it has in all, and which of them is for devices[0]; the others
      * follow. Only own slices are read. batch_size and the order of samples are those of all (default: device_count, 0). */
     int slice_count, first_slice;
-    /* Where a full batch is cut between runs, so is a last one with fewer runs than slices, of which some get no samples then: for
-     * the same sums of that batch, too, by networks that take arrays without rows. */
+    /* Where a full batch is cut between runs, so is a last one with fewer runs than slices, of
+     * which some get no samples then: for the same sums of that batch, too, by networks that take
+     * arrays without rows. */
     bool whole_runs;
 } hk_loader_options;
 

@@ -237,9 +237,10 @@ typedef struct hk_module_entry {
 } hk_module_entry;
 /* All arrays of the tree, to be saved by hk_save; at most capacity are written. Returns how many there are. */
 HK_API int hk_module_entries(hk_module *module, hk_module_entry *entries, int capacity);
-/* The array of that path becomes the values of x, as by hk_assign; where the first call is still to come it is made, and will
- * move to the device of that call, unless it has a gradient by then: that call fails. HK_NOT_FOUND where the path names no module of the tree; HK_INVALID_ARGUMENT for a shape
- * that does not fit. Borrowed, like all statuses. */
+/* The array of that path becomes the values of x, as by hk_assign; where the first call is still to
+ * come it is made, and will move to the device of that call, unless it has a gradient by then: that
+ * call fails. HK_NOT_FOUND where the path names no module of the tree; HK_INVALID_ARGUMENT for a
+ * shape that does not fit. Borrowed, like all statuses. */
 HK_API const hk_status *hk_module_set(hk_module *module, const char *path, hk_array *x);
 
 /* A tree like this one, with copies of its arrays on `device`. A parameter that is still to be made will be a copy of the

@@ -1,10 +1,12 @@
 /* Numbers that meet arrays: hk_add(x, 1), hk_subtract(1, x), hk_where(mask, x, 0.5).
  *
- * A number keeps its kind: integer, real or complex. It takes the dtype of the array that it meets, which must hold that kind: a
- * real number beside integers, or an integer out of range, fails the result. An int64 or a uint64 is exact. Comparisons of integers
- * take any real number, and are exact too: those with one beyond the dtype's range hold for all elements, or for none.
+ * A number keeps its kind: integer, real or complex. It takes the dtype of the array that it meets,
+ * which must hold that kind: a real number beside integers, or an integer out of range, fails the
+ * result. An int64 or a uint64 is exact. Comparisons of integers take any real number, and are
+ * exact too: those with one beyond the dtype's range hold for all elements, or for none.
  *
- * In C the functions of hocket/ops.h are macros that take either by _Generic. Other languages make operands themselves. */
+ * In C the functions of hocket/ops.h are macros that take either by _Generic. Other languages make
+ * operands themselves. */
 #ifndef HOCKET_NUMBER_H
 #define HOCKET_NUMBER_H
 

@@ -60,8 +60,9 @@ HK_API hk_array *hk_random_int(int64_t low, int64_t high, hk_dims shape, hk_dtyp
                                hk_device device);
 HK_API hk_array *hk_random_int_from(hk_generator *generator, int64_t low, int64_t high,
                                     hk_dims shape, hk_dtype dtype, hk_device device);
-/* The same of least … most, both included and both integers (HK_NUMBER makes them): also the whole range of a dtype, such as
- * HK_NUMBER(INT64_MIN) … HK_NUMBER(INT64_MAX), and uint64 above INT64_MAX. NULL: this thread's stream. */
+/* The same of least … most, both included and both integers (HK_NUMBER makes them): also the whole
+ * range of a dtype, such as HK_NUMBER(INT64_MIN) … HK_NUMBER(INT64_MAX), and uint64 above
+ * INT64_MAX. NULL: this thread's stream. */
 HK_API hk_array *hk_random_between_from(hk_generator *generator, hk_number least, hk_number most,
                                         hk_dims shape, hk_dtype dtype, hk_device device);
 

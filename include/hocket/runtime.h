@@ -83,8 +83,9 @@ typedef struct hk_runtime_options {
     /* HOCKET_NCCL=1: hk_all_reduce among GPUs is NCCL's, whose sums are not in the order that hk_all_reduce promises, so that they may
      * differ from those of other devices in the last bits. Default: own sums, with the bytes of CPU devices. */
     bool cuda_nccl;
-    /* HOCKET_FLUSH_SUBNORMALS=1: every task on CPU devices and simulated ones takes subnormal operands for 0 and gives 0 for
-     * subnormal results, in float32 and float64; halves, whose subnormals are normal float32, keep them. On x86 alone. */
+    /* HOCKET_FLUSH_SUBNORMALS=1: every task on CPU devices and simulated ones takes subnormal
+     * operands for 0 and gives 0 for subnormal results, in float32 and float64; halves, whose
+     * subnormals are normal float32, keep them. On x86 alone. */
     bool flush_subnormals;
 } hk_runtime_options;
 
@@ -146,8 +147,9 @@ typedef struct hk_runtime_stats {
     /* Host memory for handles and what the library knows of arrays, not for their elements: of the whole process, in use or
      * kept for the next ones until the runtime ends. */
     uint64_t handle_bytes;
-    /* Calls that had a subnormal number as an operand, on CPU devices and simulated ones, on x86; calls of so few elements that
-     * they are no task are not counted. Some processors take a hundred times as long for such numbers. */
+    /* Calls that had a subnormal number as an operand, on CPU devices and simulated ones, on x86;
+     * calls of so few elements that they are no task are not counted. Some processors take a
+     * hundred times as long for such numbers. */
     uint64_t subnormal_calls;
 } hk_runtime_stats;
 /* Does not block. Starts the runtime. */

@@ -163,9 +163,10 @@ PyObject *py_dims_object(const hk_dims *dims);
 
 /* A Python bool, int or float, and no NumPy scalar but those that are one of these. */
 bool py_is_number(PyObject *object);
-/* An operand of an operator: an Array, a number that meets `like` (which may be NULL), a list of numbers, or anything that has a
- * buffer. A number becomes an array () of like's dtype where that can hold the kind, else of float32 for a float, on like's device. The
- * caller releases it. NULL and raises, also where an int is out of range. */
+/* An operand of an operator: an Array, a number that meets `like` (which may be NULL), a list of
+ * numbers, or anything that has a buffer. A number becomes an array () of like's dtype where that
+ * can hold the kind, else of float32 for a float, on like's device. The caller releases it. NULL
+ * and raises, also where an int is out of range. */
 hk_array *py_operand(PyObject *object, hk_array *like);
 /* The same of what is to be written into the target, whose dtype it need not have yet. */
 hk_array *py_value(PyObject *object, hk_array *target);
@@ -174,8 +175,8 @@ int py_comparison_of(const hk_operator *op);
 PyObject *py_compare(int comparison, PyObject *a, PyObject *b);
 /* An array of anything: numbers, nested sequences, buffers. dtype NULL: that of the values. The caller releases it. */
 hk_array *py_array_of(PyObject *object, const hk_dtype *dtype, hk_device device);
-/* The same of what meets an array of a dtype, or is a value to be written into one: numbers in a sequence are as exact as that can
- * hold. NULL: none. */
+/* The same of what meets an array of a dtype, or is a value to be written into one: numbers in a
+ * sequence are as exact as that can hold. NULL: none. */
 hk_array *py_array_beside(PyObject *object, const hk_dtype *dtype, bool is_value, hk_device device);
 
 /* ---- parts of the module ------------------------------------------------------------------------------------ */

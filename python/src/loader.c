@@ -128,7 +128,8 @@ static PyObject *create_loader(hk_source at, PyObject *set, hk_loader_options *o
     return NULL;
 }
 
-/* _loader(set, batch, shuffle, drop_last, seed, ahead, devices or None, shares or None, slices, the first one's number, whole_runs) */
+/* _loader(set, batch, shuffle, drop_last, seed, ahead, devices or None, shares or None, slices, the
+ * first one's number, whole_runs) */
 static PyObject *make_loader(PyObject *self, PyObject *arguments)
 {
     (void)self;

@@ -91,7 +91,8 @@ static hk_array *number_array(PyObject *number, hk_dtype dtype, hk_device device
                                              : NULL;
 }
 
-/* is_value: to be written into an array of the dtype, so that floats are exact on their way to integers. dtype NULL: alone. */
+/* is_value: to be written into an array of the dtype, so that floats are exact on their way to
+ * integers. dtype NULL: alone. */
 static hk_array *operand_beside(PyObject *object, const hk_dtype *dtype, bool is_value,
                                 hk_device device)
 {

@@ -46,8 +46,8 @@ static int groups_from(PyObject *list, hk_sim_options groups[MAX_GROUPS])
     return (int)count;
 }
 
-/* _runtime_init(cpu_devices, cpu_cores, engine, calls, bytes, inline_ns, memory, [group], cuda, cuda_memory, tf32, nccl,
- * flush) */
+/* _runtime_init(cpu_devices, cpu_cores, engine, calls, bytes, inline_ns, memory, [group], cuda,
+ * cuda_memory, tf32, nccl, flush) */
 static PyObject *runtime_init(PyObject *self, PyObject *arguments)
 {
     (void)self;

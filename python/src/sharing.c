@@ -256,8 +256,8 @@ static dl_tensor tensor_of(given *self)
                        .strides = self->strides.dims};
 }
 
-/* _dlpack(x, is_versioned, is_copy, is_for_writing): a capsule over the elements of an array of a CPU device. The form without a
- * version cannot say that they are for reading. */
+/* _dlpack(x, is_versioned, is_copy, is_for_writing): a capsule over the elements of an array of a
+ * CPU device. The form without a version cannot say that they are for reading. */
 static PyObject *capsule_of(PyObject *self, PyObject *arguments)
 {
     PyObject *object;

@@ -35,8 +35,8 @@ static int open_folder(const char *path, const char **name)
     return file;
 }
 
-/* Where a path leads, also where links to it end at no file; to be freed. NULL: no memory, or links that lead in a circle, as errno
- * says. */
+/* Where a path leads, also where links to it end at no file; to be freed. NULL: no memory, or links
+ * that lead in a circle, as errno says. */
 static char *target_of(const char *path)
 {
     enum { LINKS = 40 };

@@ -1,8 +1,9 @@
-/* The floating-point environment that tasks run in: IEEE's default, or the same with subnormal numbers flushed to zero, where
- * the runtime was asked for that. Each function concerns the calling thread.
+/* The floating-point environment that tasks run in: IEEE's default, or the same with subnormal
+ * numbers flushed to zero, where the runtime was asked for that. Each function concerns the calling
+ * thread.
  *
- * On x86 the processor also keeps a sticky note of subnormal operands: on some makers' processors these cost a hundred times
- * as much as others. Halves are converted without such a note. */
+ * On x86 the processor also keeps a sticky note of subnormal operands: on some makers' processors
+ * these cost a hundred times as much as others. Halves are converted without such a note. */
 #ifndef HOCKET_BASE_FLOATS_H
 #define HOCKET_BASE_FLOATS_H
 

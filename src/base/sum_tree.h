@@ -43,15 +43,15 @@ static inline int64_t hki_sum_half(int64_t runs)
 
 /* ---- shares of devices ------------------------------------------------------------------------------------------- */
 
-/* So many devices can be given parts of the tree, whose sums hki_sum_half of devices adds up again: they are a power of two, and
- * there is a run for each. */
+/* So many devices can be given parts of the tree, whose sums hki_sum_half of devices adds up again:
+ * they are a power of two, and there is a run for each. */
 static inline bool hki_sum_can_share(int64_t samples, int64_t devices)
 {
     return devices > 0 && (devices & (devices - 1)) == 0 && hki_sum_runs(samples) >= devices;
 }
 
-/* How many samples are device i's, of a power of two of them: the runs' halves are for the devices' halves. 0 for some where there
- * are fewer runs than devices. */
+/* How many samples are device i's, of a power of two of them: the runs' halves are for the devices'
+ * halves. 0 for some where there are fewer runs than devices. */
 int64_t hki_sum_share_of(int64_t samples, int64_t devices, int64_t i);
 
 /* ---- one run after the other ------------------------------------------------------------------------------------- */

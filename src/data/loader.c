@@ -409,8 +409,9 @@ static void apportion(int64_t samples, const int64_t *shares, int count, int64_t
     }
 }
 
-/* Along the tree of base/sum_tree.h, so that one slice or several give the same sums: wherever there is a run of samples for each
- * slice, and by whole_runs in the last batch, too, if there is in a full one. Else, and by shares, in proportion. */
+/* Along the tree of base/sum_tree.h, so that one slice or several give the same sums: wherever
+ * there is a run of samples for each slice, and by whole_runs in the last batch, too, if there is
+ * in a full one. Else, and by shares, in proportion. */
 static void cut_batch(const hk_loader *self, const hk_loader_options *options, int64_t batch,
                       int64_t *remainders, int64_t *rows)
 {

@@ -272,7 +272,8 @@ static bool is_last_share(const hki_chain *chain, const hk_graph *graph)
     return is;
 }
 
-/* Or has a whole run, or may be a share, of a batch that is added up by runs, which is to be done as a larger one is. */
+/* Or has a whole run, or may be a share, of a batch that is added up by runs, which is to be done
+ * as a larger one is. */
 static bool fills_lanes(const hki_chain *chain, const hk_graph *graph)
 {
     return !has_few_samples(chain) ||

@@ -92,7 +92,8 @@ static void test_round(const char *device_name)
     hk_archive_release(archive);
 }
 
-/* Large arrays are mapped where asked for, else read: each get is an array of its own, which outlives archive and name. */
+/* Large arrays are mapped where asked for, else read: each get is an array of its own, which
+ * outlives archive and name. */
 static void test_mapped(bool map)
 {
     HK_SCOPE;

@@ -275,7 +275,8 @@ static hk_array *check_inputs(const hk_module *self, hk_array *const *inputs, in
     return NULL;
 }
 
-/* Weights' gradients multiply what is behind a sample's end by 0, which makes nothing of NaN only where that is not there. */
+/* Weights' gradients multiply what is behind a sample's end by 0, which makes nothing of NaN only
+ * where that is not there. */
 static hk_array *without_padding(hk_array *x, hk_array *is_within)
 {
     hk_array *zero = (hk_zeros)(hk_shape(), x->dtype, hk_array_device(x));

@@ -124,7 +124,8 @@ static hki_module_value *get(hk_module *self, const char *name, const hk_dims *s
     return value;
 }
 
-/* Whoever has attached a gradient before the first call, an optimiser's parameter it may be, would keep what is no parameter. */
+/* Whoever has attached a gradient before the first call, an optimiser's parameter it may be, would
+ * keep what is no parameter. */
 static hk_array *refuse_move(hk_module *self, const char *name, hk_array *like, hk_dtype dtype)
 {
     const hki_module_value *value = find(self, name);

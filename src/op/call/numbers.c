@@ -99,8 +99,8 @@ static bool is_negative(hk_number number)
                                          : number.kind == HK_NUMBER_INT && number.value.i < 0;
 }
 
-/* A number that the integers of x do not have lies between two of them, or beyond all: the call becomes one that compares x with a
- * number which they have. All of x are at least the least. */
+/* A number that the integers of x do not have lies between two of them, or beyond all: the call
+ * becomes one that compares x with a number which they have. All of x are at least the least. */
 static void compare_with_any(mixed_call *self)
 {
     const hk_dtype dtype = self->beside->dtype;

@@ -1,5 +1,5 @@
-/* Subnormal numbers: calls that met some are counted and drawn; where the runtime flushes, every way of a call does, in whatever
- * thread; the caller's own environment is as it was. */
+/* Subnormal numbers: calls that met some are counted and drawn; where the runtime flushes, every
+ * way of a call does, in whatever thread; the caller's own environment is as it was. */
 #include "tests/check.h"
 
 #include <hocket/hocket.h>

@@ -18,8 +18,9 @@ size_t hki_cuda_channel_workspace_bytes(const hki_batch_norm_shape *shape);
 void hki_cuda_sum_channels(hki_cuda_stream *stream, bool f64, const hki_batch_norm_shape *shape,
                            const void *x, void *sums, void *workspace);
 
-/* gradients [2][channels]: the sums over samples and inner of dy times x normalised, then of dy. statistics
- * [samples][groups][3]: the mean, the inverse deviation, and the rest of the mean, of each group of a sample's channels. */
+/* gradients [2][channels]: the sums over samples and inner of dy times x normalised, then of dy.
+ * statistics [samples][groups][3]: the mean, the inverse deviation, and the rest of the mean, of
+ * each group of a sample's channels. */
 void hki_cuda_weigh_channels(hki_cuda_stream *stream, bool f64, const hki_batch_norm_shape *shape,
                              int64_t groups, const void *x, const void *dy, const void *statistics,
                              void *gradients, void *workspace);

@@ -1,5 +1,5 @@
-/* Within the plug-in: reductions over any axes, in C and CUDA C++. Orders of additions follow from shapes, strides and
- * alignment: the same bytes on every run and every GPU.
+/* Within the plug-in: reductions over any axes, in C and CUDA C++. Orders of additions follow from
+ * shapes, strides and alignment: the same bytes on every run and every GPU.
  *
  *   sum, mean  float types add up in double, integers in int64, which wraps around; the mean of integers is float64, of int64 by sums in double
  *   prod       float types are multiplied in double, integers in int64, which wraps around

@@ -3,6 +3,7 @@
 #include "op/cuda/cuda_update_kernels.h"
 
 #include "op/cuda/cuda_walk.cuh"
+#include "op/kernels/elementwise/share.h"
 
 struct constants {
     double k0, k1, k2, k3, k4;
@@ -22,7 +23,6 @@ HKI_DEVICE double root(double x)
     return sqrt(x);
 }
 #define ROOT(value)    root(value)
-#define PART(k, value) ((k) != 0 ? (k) * (value) : 0)
 
 #define UPDATE(name, count, setup, body, formula, doc)                                             \
     struct name {                                                                                  \

@@ -1,6 +1,7 @@
 #include "op/cuda/cuda_update_kernels.h"
 
 #include "op/cuda/cuda_elementwise.cuh"
+#include "op/kernels/elementwise/share.h"
 
 template <class T> struct two_scalars {
     T first, second;
@@ -15,23 +16,17 @@ template <class T> struct update_row {
     using number = two_scalars<T>;
 };
 
-/* What does not count makes no NaN of what is infinite. */
-template <class T> HKI_DEVICE T part(T share, T value)
-{
-    return share != 0 ? share * value : 0;
-}
-
 template <class T> struct sgd_row : update_row<T> {
     HKI_DEVICE T apply(T x, T grad, T, two_scalars<T> s)
     {
-        return x - (part(s.first, grad) + part(s.second, x));
+        return x - (HKI_SHARE(s.first, grad) + HKI_SHARE(s.second, x));
     }
 };
 
 template <class T> struct average_row : update_row<T> {
     HKI_DEVICE T apply(T average, T sample, T, two_scalars<T> s)
     {
-        return part(s.first, average) + part(s.second, sample);
+        return HKI_SHARE(s.first, average) + HKI_SHARE(s.second, sample);
     }
 };
 

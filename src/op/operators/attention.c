@@ -129,8 +129,9 @@ static hk_array *as_matrix(hk_array *mask)
     return hki_op_call1(&hki_op_reshape, mask, &matrix);
 }
 
-/* Of a mask: 0 weighs what is not seen, but 0 * NaN is none. So keys and values that no query sees, and queries that see
- * no key, are made 0, and such queries' results too, in place of the softmax of nothing. */
+/* Of a mask: 0 weighs what is not seen, but 0 * NaN is none. So keys and values that no query sees,
+ * and queries that see no key, are made 0, and such queries' results too, in place of the softmax
+ * of nothing. */
 typedef struct masked_parts {
     hk_array *query, *key, *value, *mask, *is_seen;
     hk_array *sees; /* (…, n or 1, 1): queries that see a key */

@@ -8,8 +8,8 @@
 HKI_OPTIONS_STRUCT(cast, HKI_CAST_ARGUMENTS)
 HKI_OPTIONS_STRUCT(assign, HKI_CAST_ARGUMENTS)
 
-/* As hki_op_call, for an operator that has no kernel for halves: of inputs that are halves it is computed in float32, and its result is of
- * `dtype` again. */
+/* As hki_op_call, for an operator that has no kernel for halves: of inputs that are halves it is
+ * computed in float32, and its result is of `dtype` again. */
 hk_array *hki_op_call_wide(const hk_op *op, hk_array *const *inputs, int input_count,
                            const void *options, hk_dtype dtype);
 

@@ -1,5 +1,5 @@
-/* Arrays of a pattern: sequence, eye, linspace, those like another one, one_hot, and the triangles of matrices. All are made of
- * constants, counting, comparisons and choices. */
+/* Arrays of a pattern: sequence, eye, linspace, those like another one, one_hot, and the triangles
+ * of matrices. All are made of constants, counting, comparisons and choices. */
 #include "op/kernels/elementwise/elementwise.h"
 #include "op/operators/copy.h"
 #include "op/operators/fill.h"

@@ -200,7 +200,8 @@ static uint64_t bits_of(double whole)
     return whole >= 0x1p64 ? 0 : whole < 0 ? (uint64_t)(int64_t)whole : (uint64_t)whole;
 }
 
-/* Doubles that are whole are exact, and so is what is counted by integers. False where they are not, or reach too far. */
+/* Doubles that are whole are exact, and so is what is counted by integers. False where they are
+ * not, or reach too far. */
 static bool whole_range_of(const hki_arange_options *options, whole_range *range)
 {
     const double step = options->step, stop = step < 0 ? floor(options->stop) : ceil(options->stop);

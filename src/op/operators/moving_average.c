@@ -2,6 +2,7 @@
 #include "op/operators/moving_average.h"
 
 #include "op/kernels/elementwise/elementwise.h"
+#include "op/kernels/elementwise/share.h"
 
 HKI_ARGUMENTS_TABLE(moving_average, MOVING_AVERAGE_ARGUMENTS)
 
@@ -26,9 +27,6 @@ static void plan(const hki_call *call, hki_plan *plan)
     hki_plan_elements(call, plan, 0.4);
 }
 
-/* What does not count makes no NaN of what is infinite. */
-#define PART(share, value) ((share) != 0 ? (share) * (value) : 0)
-
 #define LOOP(name, T)                                                                              \
     static int64_t name(const hki_run *run)                                                        \
     {                                                                                              \
@@ -37,8 +35,8 @@ static void plan(const hki_call *call, hki_plan *plan)
         const char *average = run->in[0], *sample = run->in[1];                                    \
         char *out = run->out;                                                                      \
         for (int64_t i = 0; i < run->n; i++) {                                                     \
-            *(T *)(void *)out = PART(keep, *(const T *)(const void *)average) +                    \
-                                PART(add, *(const T *)(const void *)sample);                       \
+            *(T *)(void *)out = HKI_SHARE(keep, *(const T *)(const void *)average) +               \
+                                HKI_SHARE(add, *(const T *)(const void *)sample);                  \
             average += run->in_step[0];                                                            \
             sample += run->in_step[1];                                                             \
             out += run->out_step;                                                                  \

@@ -71,8 +71,8 @@ static hk_array *replaced(hk_array *mask, hk_array *x, double value)
     return hki_op_call3(&hki_op_where, mask, constant(x, value), x, NULL);
 }
 
-/* What magnitudes are divided by, so that no power is too large or too small: the one that counts most. The norm does not depend on it, and so
- * it has no gradient. Not 0, nor infinite. */
+/* What magnitudes are divided by, so that no power is too large or too small: the one that counts
+ * most. The norm does not depend on it, and so it has no gradient. Not 0, nor infinite. */
 static hk_array *scale_of(hk_array *magnitudes, double p, const hki_sum_options *axes)
 {
     const hki_sum_options kept = {.axes = axes->axes, .keepdims = true};

@@ -474,7 +474,8 @@ static void test_composed(void)
     hk_failures_clear();
 }
 
-/* Variances are those of the elements as float64, also where squares are too large for float32, and where numbers are far from 0. */
+/* Variances are those of the elements as float64, also where squares are too large for float32, and
+ * where numbers are far from 0. */
 static void test_variances(void)
 {
     static const int64_t sizes[] = {25, 31, 47, 64, 1000, 4096, 9001};

@@ -2,6 +2,7 @@
 #include "op/operators/sgd_update.h"
 
 #include "op/kernels/elementwise/elementwise.h"
+#include "op/kernels/elementwise/share.h"
 
 #include <math.h>
 
@@ -43,9 +44,6 @@ typedef struct coefficients {
     double step, decay;
 } coefficients;
 
-/* What does not count makes no NaN of what is infinite. */
-#define PART(share, value) ((share) != 0 ? (share) * (value) : 0)
-
 /* x - (step * grad + decay * x), usually in place. */
 #define UPDATE(name, type)                                                                         \
     static int64_t name(const hki_run *run)                                                        \
@@ -58,15 +56,15 @@ typedef struct coefficients {
             type *restrict x = (type *)(void *)run->out;                                           \
             const type *restrict grad = (const type *)(const void *)run->in[1];                    \
             for (int64_t i = 0; i < run->n; i++)                                                   \
-                x[i] -= PART(step, grad[i]) + PART(decay, x[i]);                                   \
+                x[i] -= HKI_SHARE(step, grad[i]) + HKI_SHARE(decay, x[i]);                         \
             return -1;                                                                             \
         }                                                                                          \
         const char *x = run->in[0], *grad = run->in[1];                                            \
         char *out = run->out;                                                                      \
         for (int64_t i = 0; i < run->n; i++) {                                                     \
             type old = *(const type *)(const void *)x;                                             \
-            *(type *)(void *)out =                                                                 \
-                old - (PART(step, *(const type *)(const void *)grad) + PART(decay, old));          \
+            *(type *)(void *)out = old - (HKI_SHARE(step, *(const type *)(const void *)grad) +     \
+                                          HKI_SHARE(decay, old));                                  \
             x += run->in_step[0];                                                                  \
             grad += run->in_step[1];                                                               \
             out += run->out_step;                                                                  \

@@ -142,8 +142,8 @@ static void var_grad(hki_grad_call *call)
     call->dx[0] = as(spread_slope(call, as_wide(call->dy), 2), call->input_dtype[0]);
 }
 
-/* dy / divisor times (x - mean) / y, or 0 where the deviation is, as the gradient of norm is. The second factor is about 1, however
- * large or small x is. */
+/* dy / divisor times (x - mean) / y, or 0 where the deviation is, as the gradient of norm is. The
+ * second factor is about 1, however large or small x is. */
 static void std_grad(hki_grad_call *call)
 {
     hk_array *dy = as_wide(call->dy), *y = as_wide(call->output);

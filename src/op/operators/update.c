@@ -2,6 +2,7 @@
 #include "op/operators/update.h"
 
 #include "op/kernels/elementwise/elementwise.h"
+#include "op/kernels/elementwise/share.h"
 
 #include <math.h>
 #include <string.h>
@@ -109,8 +110,7 @@ static void reference(const hki_call *call, const double *const *in, double *con
 }
 
 /* Of the element type. */
-#define ROOT(value)    _Generic((value), float : sqrtf, double : sqrt)(value)
-#define PART(k, value) ((k) != 0 ? (k) * (value) : 0)
+#define ROOT(value) _Generic((value), float : sqrtf, double : sqrt)(value)
 
 #define LOOP(name, slots, T, body)                                                                 \
     static void name(const constants *given, T *restrict x_data, const T *restrict grad,           \

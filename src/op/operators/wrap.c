@@ -1,4 +1,5 @@
-/* wrap: integers as another dtype of integers, of which the low bits stay. Made of operators on bits, which all devices have. */
+/* wrap: integers as another dtype of integers, of which the low bits stay. Made of operators on
+ * bits, which all devices have. */
 #include "base/dtype.h"
 #include "op/kernels/elementwise/elementwise.h"
 #include "op/operators/copy.h"
@@ -33,7 +34,8 @@ static hk_array *with(const hk_op *op, hk_array *x, double value)
     return hki_op_call2(op, x, y, NULL);
 }
 
-/* The highest of 64 bits tells the sign in one dtype, and not in the other: it goes by itself, half the way at a time. */
+/* The highest of 64 bits tells the sign in one dtype, and not in the other: it goes by itself, half
+ * the way at a time. */
 static hk_array *as_u64(hk_array *x)
 {
     hk_array *high = cast(

@@ -93,7 +93,8 @@ static size_t sums_bytes(const hki_conv2d_geometry *g, bool f64)
     return hki_round_up_bytes((size_t)(weight_count(g) + g->out_channels) * item, 64);
 }
 
-/* By which runs are planned: whole ones, or one of fewer samples. A run's bytes are to depend on its own samples alone. */
+/* By which runs are planned: whole ones, or one of fewer samples. A run's bytes are to depend on
+ * its own samples alone. */
 static hki_conv2d_geometry of_run(const hki_conv2d_geometry *geometry, bool is_whole)
 {
     hki_conv2d_geometry own = *geometry;

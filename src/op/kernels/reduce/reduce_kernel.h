@@ -107,8 +107,8 @@ hki_reduce_word hki_reduce_products(hk_dtype dtype, const void *x, const void *y
 hki_reduce_word hki_reduce_squares_about(hk_dtype dtype, const void *x, double about,
                                          int64_t count);
 
-/* words[j] joins the sum of (x - about[j])^2 of column j of rows whose elements lie side by side; each difference is rounded to the dtype. At
- * most HKI_REDUCE_TILE columns. */
+/* words[j] joins the sum of (x - about[j])^2 of column j of rows whose elements lie side by side;
+ * each difference is rounded to the dtype. At most HKI_REDUCE_TILE columns. */
 void hki_reduce_rows_about(hk_dtype dtype, const void *x, int64_t rows, int64_t row_stride,
                            int64_t columns, const double *about, hki_reduce_word *words);
 

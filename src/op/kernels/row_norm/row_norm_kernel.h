@@ -1,13 +1,17 @@
-/* Normalisation of rows on one core: layer norm, RMS norm and group norm on raw contiguous arrays [rows][size]. Every function is
-   reentrant, allocates nothing, and works on rows [begin, end) of the whole arrays (pointers are to row 0).
+/* Normalisation of rows on one core: layer norm, RMS norm and group norm on raw contiguous arrays
+   [rows][size]. Every function is reentrant, allocates nothing, and works on rows [begin, end) of
+   the whole arrays (pointers are to row 0).
 
-   Element j of row r is scaled and shifted by element (r % groups) * (size / inner) + j / inner of gamma and beta: those of a layer
-   norm lie side by side (groups 1, inner 1), those of a group norm are a channel's (inner: its positions).
+   Element j of row r is scaled and shifted by element (r % groups) * (size / inner) + j / inner of
+   gamma and beta: those of a layer norm lie side by side (groups 1, inner 1), those of a group norm
+   are a channel's (inner: its positions).
 
-   statistics are [rows][3]: mean, 0 where it is not taken away; 1 / sqrt(variance + eps), of the mean square where it is not;
-   and what rounding the mean lost, or 0 where that is little beside the deviation. Elements go by both parts of the mean. Sums over a row add four elements of its type, and then in double, in an order that follows from size and inner: a row's
-   bytes do not depend on the range that it is in.
-   Sources: Ba et al. 2016; Zhang, Sennrich 2019 (RMS); Wu, He 2018 (groups). */
+   statistics are [rows][3]: mean, 0 where it is not taken away; 1 / sqrt(variance + eps), of the
+   mean square where it is not; and what rounding the mean lost, or 0 where that is little beside
+   the deviation. Elements go by both parts of the mean. Sums over a row add four elements of its
+   type, and then in double, in an order that follows from size and inner: a row's bytes do not
+   depend on the range that it is in. Sources: Ba et al. 2016; Zhang, Sennrich 2019 (RMS); Wu, He
+   2018 (groups). */
 #ifndef HOCKET_OP_KERNELS_ROW_NORM_KERNEL_H
 #define HOCKET_OP_KERNELS_ROW_NORM_KERNEL_H
 

@@ -141,8 +141,8 @@ NORM_TARGET static double NORM_FN(inverse)(double squares, double rest, double e
     return 1 / sqrt((variance < 0 ? 0 : variance) + eps);
 }
 
-/* Where the squares left the range of doubles, or the sum that of T: by the largest of the row, unless that is no number either.
- * Returns what inverse() would, and gives the mean. */
+/* Where the squares left the range of doubles, or the sum that of T: by the largest of the row,
+ * unless that is no number either. Returns what inverse() would, and gives the mean. */
 NORM_TARGET static double NORM_FN(scaled)(const T *x, int64_t size, bool is_centred, double eps,
                                           double otherwise, double *mean)
 {
