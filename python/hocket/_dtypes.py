@@ -31,7 +31,10 @@ def rank(dtype):
 
 def narrow(x, dtype):
     """A result as dtype, to which integers wrap around; None: as it is."""
-    if dtype is None or x.dtype == dtype:
+    if dtype is None:
+        return x
+    dtype = _core._dtype(dtype)
+    if x.dtype == dtype:
         return x
     return _core.operators["wrap" if rank(x.dtype) == rank(dtype) == 1 else "cast"](x, dtype)
 

@@ -88,7 +88,7 @@ def clip(x, /, min=None, max=None):
     """
     low, high = _limit(x, min, "min"), _limit(x, max, "max")
     numbers = all(bound is None or not isinstance(bound, Array) and bound == bound for bound in (low, high))
-    if numbers and rank(x.dtype) == 2 and x.dtype.name != "float64":
+    if numbers and rank(x.dtype) == 2:
         return _op["clip"](x, float("-inf") if low is None else low, float("inf") if high is None else high)
     for bound, function, is_low in ((low, _op["maximum"], True), (high, _op["minimum"], False)):
         if bound is None or (type(bound) is int and rank(x.dtype) == 1 and _bounds_nothing(x, bound, is_low)):

@@ -488,8 +488,8 @@ static PyObject *to_index(PyObject *self)
         PyErr_Format(PyExc_TypeError, "an array of %s is no index", hk_dtype_name(dtype));
         return NULL;
     }
-    if (hk_size(py_handle(self)) != 1) {
-        PyErr_SetString(PyExc_TypeError, "an array of one integer alone is an index");
+    if (hk_ndim(py_handle(self)) != 0) { /* else bytearray and others would take it for a count */
+        PyErr_SetString(PyExc_TypeError, "only an array () of an integer is an index");
         return NULL;
     }
     return item_of(self);

@@ -334,3 +334,60 @@ def test_a_nan_is_seen_by_the_norm_of_its_row(dtype):
         assert np.isnan(y[0]).all() and not np.isnan(y[1]).any()
     if dtype == hk.float64:
         assert np.allclose(F.rms_norm(hk.asarray([[1e200, -1e200]], dtype=dtype)).numpy(), [[1, -1]])
+
+
+@pytest.mark.parametrize("dtype", ["uint8", hk.int16, "float64"])
+def test_results_told_a_dtype_by_name(dtype):
+    x = hk.asarray([200, 100])
+    for call in (hk.sum, hk.prod, hk.cumulative_sum, hk.cumulative_prod):
+        assert call(x, dtype=dtype).dtype == hk.astype(x, dtype if not isinstance(dtype, str) else getattr(hk, dtype), copy=False).dtype \
+            if dtype == "float64" else call(x, dtype=dtype).dtype in (hk.uint8, hk.int16)
+    assert int(hk.sum(x, dtype="uint8")) == 300 - 256
+
+
+@pytest.mark.parametrize("dtype", [hk.float32, hk.float64, hk.float16])
+@pytest.mark.parametrize("name", ["gelu", "gelu_tanh", "silu", "mish"])
+def test_slopes_far_out_are_finite(dtype, name):
+    x = hk.asarray([1e20 if dtype != hk.float16 else 6e4, -1e20 if dtype != hk.float16 else -6e4], dtype=dtype)
+    first = hk.grad(lambda x: getattr(F, name)(x).sum())
+    assert first(x).tolist() == [1, 0]
+    assert np.abs(hk.grad(lambda x: first(x).sum())(x).numpy()).max() < 1e-200
+
+
+@pytest.mark.parametrize("size", [1e30, 1e-30])
+def test_clipping_by_the_norm_of_large_and_small_gradients(size):
+    p = hk.zeros(2).attach_grad()
+    with hk.record():
+        loss = (p * hk.asarray([3 * size, 4 * size], dtype=hk.float32)).sum()
+    loss.backward()
+    assert abs(float(hk.optim.clip_grad_norm([p], 1.0)) / size - 5) < 1e-5
+    assert np.allclose(p.grad.numpy() / size, [3, 4]) if size < 1 else np.allclose(p.grad.numpy(), [.6, .8])
+
+
+def test_one_slope_of_clip_at_its_bounds():
+    slopes = [hk.grad(lambda x: hk.clip(x, 0, 1).sum())(hk.asarray([0.0, .5, 1.0], dtype=dtype)).tolist() for dtype in (hk.float32, hk.float64, hk.float16)]
+    assert slopes[0] == slopes[1] == slopes[2]
+
+
+def test_an_array_of_one_entry_is_no_count():
+    assert bytearray(hk.asarray([3], dtype=hk.uint8)) == b"\x03" and [10, 20][hk.asarray(1)] == 20
+
+
+def test_a_write_into_lent_memory_fails_gradients_in_both_engines():
+    x = hk.asarray([1.0, 2.0]).attach_grad()
+    with hk.record():
+        y = hk.exp(x)
+        z = (y * y).sum()
+    np.asarray(y.lend())[0] = 5
+    with pytest.raises(hk.Error, match="overwritten by lend"):
+        z.backward()
+        x.grad.numpy()
+    hk._core._failures_clear()
+
+
+def test_flags_may_be_0_and_numpys_zeros_are_zeros():
+    assert len(list(hk.nn.Linear(4, bias=0)(hk.ones((2, 3))).shape)) == 2
+    for call in (lambda: hk.nn.Conv2d(3, 3, groups=np.int64(0)), lambda: hk.nn.BatchNorm(eps=np.float32(0)), lambda: hk.nn.MaxPool1d(2, np.int64(0))):
+        with pytest.raises(ValueError, match="must not be 0"):
+            call()
+    assert hk.nn.Conv2d(3, np.int64(3))(hk.ones((1, 1, 4, 4))).shape == (1, 3, 2, 2)

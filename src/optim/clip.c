@@ -2,6 +2,7 @@
 #include "autograd/tape.h"
 #include "base/text.h"
 #include "op/op.h"
+#include "op/operators/copy.h"
 
 #include <hocket/hocket.h>
 #include <math.h>
@@ -29,17 +30,18 @@ static hk_array *refuse_params(const char *operation, hk_array *const *params, i
     return NULL;
 }
 
-/* The square root of the sum of all squares, on the first one's device. */
+/* The length of all gradients as one vector, on the first one's device: by norms, whose squares leave no range. */
 static hk_array *norm_of(hk_array *const *params, int count)
 {
     const hk_device device = hk_array_device(hki_grad_get(params[0]));
-    hk_array *sum = NULL;
+    hk_array *length = NULL;
     for (int i = 0; i < count; i++) {
-        hk_array *squares = (hk_sum)((hk_square)(hki_grad_get(params[i])), NULL);
-        hk_array *here = (hk_to_device)(squares, device);
-        sum = sum ? (hk_add)(sum, here) : here;
+        hk_array *grad = hki_grad_get(params[i]);
+        hk_array *own = hki_op_call_wide(&hki_op_norm, &grad, 1, NULL, grad->dtype);
+        hk_array *here = (hk_to_device)(own, device);
+        length = length ? (hk_hypot)(length, here) : here;
     }
-    return (hk_sqrt)(sum);
+    return length;
 }
 
 hk_array *(hk_clip_grad_norm)(hk_array *const *params, int count, double norm)

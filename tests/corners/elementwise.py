@@ -76,6 +76,13 @@ def gelu_tanh(x):
     return times(x, sigmoid(2 * u))
 
 
+def gelu_tanh_slope(x):
+    near = np.clip(x, -100, 100)
+    root = np.sqrt(2 / PI)
+    u = 2 * root * (near + LONG("0.044715") * near ** 3)
+    return sigmoid(u) + near * sigmoid_slope(u) * 2 * root * (1 + 3 * LONG("0.044715") * near ** 2)
+
+
 def mish(x):
     return times(x, np.tanh(softplus(x)))
 
@@ -128,7 +135,8 @@ UNARY = {
     "sign": unary(np.sign, 0, zero, 0, kinds=FLOATS + INTEGERS, zeros=False, skip_slopes=np.isnan),
     "gelu": unary(lambda x: times(x, normal(x)), 6, lambda x: normal(x) + times(x, density(x)), 16,
                   zeros=False, skip=lambda x: (x < -5), skip_slopes=lambda x: (x < -4) | (np.abs(x + LONG("0.75179")) < .3) | np.isinf(x)),
-    "gelu_tanh": unary(gelu_tanh, 8, zeros=False, skip=lambda x: x < -4),
+    "gelu_tanh": unary(gelu_tanh, 8, gelu_tanh_slope, 24, zeros=False, skip=lambda x: x < -4,
+                       skip_slopes=lambda x: (x < -3) | (np.abs(x + LONG("0.7524")) < .3)),
     "silu": unary(lambda x: times(x, sigmoid(x)), 3, lambda x: sigmoid(x) + times(x, sigmoid_slope(x)), 8, zeros=False,
                   skip_slopes=lambda x: np.abs(x + LONG("1.2784645")) < .3),
     "softplus": unary(softplus, 3, sigmoid),

@@ -11,7 +11,7 @@ _op = _core.operators
 
 
 def _two(value):
-    return (value, value) if isinstance(value, int) else tuple(value)
+    return (value, value) if hasattr(value, "__index__") else tuple(value)
 
 
 def _sizes_first(zero=(), inputs_at=0):
@@ -23,7 +23,8 @@ def _sizes_first(zero=(), inputs_at=0):
         parameters = list(_inspect.signature(init).parameters.values())[1:]
         sizes = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
         others = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
-        checked = [name for name in sizes + others if name not in zero]
+        flags = {p.name for p in parameters if isinstance(p.default, bool)}
+        checked = [name for name in sizes + others if name not in zero and name not in flags]
 
         @_functools.wraps(init)
         def sized(self, *args, **options):

@@ -82,6 +82,8 @@ const hk_status *hki_range_hold_begin(const hki_waiting *what, bool writes, hki_
         free(hold);
         return status;
     }
+    if (runtime->serial && writes)
+        hki_wait_note_write(what);
     hki_runtime_retain(runtime);
     hki_lock_acquire(&runtime->holds_lock);
     hold->next = runtime->holds;

@@ -87,15 +87,24 @@ void hki_wait_end(hki_task *task)
 }
 
 /* The program is going to write itself, which takes a place like a call does. */
-static void note_write_locked(hki_runtime *runtime, hki_task *task)
+static void note_write_locked(hki_runtime *runtime, hki_task_spec *spec)
 {
-    hki_task_spec *spec = &task->spec;
     spec->versions = NULL;
     spec->operation = "data_borrow";
     spec->source = hki_source_get();
     hki_this_thread.last_sequence = ++runtime->sequence;
     if (runtime->counts_writes)
         hki_writes_note_locked(spec, runtime->sequence);
+}
+
+void hki_wait_note_write(const hki_waiting *self)
+{
+    hki_runtime *runtime = self->var->runtime;
+    hki_access access = {self->var, self->begin, self->end, HKI_WRITE};
+    hki_task_spec spec = {.accesses = &access, .access_count = 1};
+    hki_biased_acquire(&runtime->issue_lock);
+    note_write_locked(runtime, &spec);
+    hki_biased_release(&runtime->issue_lock);
 }
 
 /* A task that stands for the wait, behind what was issued before; NULL: no memory. *waits: it is not signalled yet, maybe. */
@@ -114,7 +123,7 @@ static hki_task *begin_wait(const hki_waiting *self, bool writes, bool *waits)
     hki_ring_acquire(runtime);
     /* A wait takes no place of its own in the order of calls: it stands right behind the latest. */
     if (writes)
-        note_write_locked(runtime, task);
+        note_write_locked(runtime, &task->spec);
     atomic_store_explicit(&task->sequence, runtime->sequence, memory_order_relaxed);
     hki_registration registration;
     unsigned times = 0;

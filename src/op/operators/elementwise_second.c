@@ -151,15 +151,26 @@ SLOPE(of_logaddexp_other, negative(of_logaddexp_own(p, k, value)))
 SLOPE(where_not_positive, subtract(p, multiply(p, step(x))))
 
 /* exp(-x^2 / 2) / sqrt(2 pi) (2 - x^2) */
-SLOPE(of_gelu,
-      times(multiply(multiply(p, exponential(times(square(x), -0.5))), line(square(x), -1, 2)),
-            1 / sqrt(2 * M_PI)))
+/* x within a limit, beyond which what it goes into is 0: there powers would be infinite, and times 0 NaN. */
+static hk_array *bounded(hk_array *x, double limit)
+{
+    return hki_op_call_number(&hki_op_minimum_scalar,
+                              hki_op_call_number(&hki_op_maximum_scalar, x, -limit), limit);
+}
+
+static hk_array *of_gelu(hk_array *p, hk_array *const *k, double value)
+{
+    hk_array *squares = square(bounded(k[0], 40));
+    (void)value;
+    return times(multiply(multiply(p, exponential(times(squares, -0.5))), line(squares, -1, 2)),
+                 1 / sqrt(2 * M_PI));
+}
 
 /* With t = tanh(u), u = c (x + d x^3): (1 - t^2) (u' - x t u'^2 + 3 c d x^2). */
 static hk_array *of_gelu_tanh(hk_array *p, hk_array *const *k, double value)
 {
     const double c = sqrt(2 / M_PI), d = 0.044715;
-    hk_array *x = k[0], *squares = square(x);
+    hk_array *x = bounded(k[0], 20), *squares = square(x);
     hk_array *slope = line(squares, 3 * c * d, c);
     hk_array *u = multiply(x, line(squares, c * d, c));
     hk_array *sum = subtract(add(slope, times(squares, 3 * c * d)),
@@ -181,7 +192,7 @@ static hk_array *of_silu(hk_array *p, hk_array *const *k, double value)
 /* With w = tanh(softplus(x)): s (1 - w^2) (2 + x (1 - s - 2 w s)). */
 static hk_array *of_mish(hk_array *p, hk_array *const *k, double value)
 {
-    hk_array *x = k[0], *s = sigmoid(x);
+    hk_array *x = bounded(k[0], 400), *s = sigmoid(x);
     hk_array *rise = hki_op_call1(&hki_op_softplus, x, NULL), *w = tangent(rise);
     hk_array *inner = subtract(sigmoid(negative(x)), times(multiply(w, s), 2));
     (void)value;

@@ -451,8 +451,9 @@ HKI_REMAINDERS(double, f64)
     HKI_EVERYWHERE double prefix##_gelu_tanh_slope##suffix(double x)                                \
     {                                                                                               \
         double gate = prefix##_gelu_gate##suffix(x);                                                \
-        double inner = 1.5957691216057307117 * (1 + 0.134145 * x * x);                              \
-        return gate + x * gate * (1 - gate) * inner;                                                \
+        double within = x > 40 ? 40 : x < -40 ? -40 : x; /* beyond, gate (1 - gate) is 0 */         \
+        double inner = 1.5957691216057307117 * (1 + 0.134145 * within * within);                    \
+        return gate + within * gate * (1 - gate) * inner;                                           \
     }                                                                                               \
     HKI_EVERYWHERE double prefix##_softplus##suffix(double x)                                       \
     {                                                                                               \
