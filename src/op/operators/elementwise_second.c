@@ -192,7 +192,7 @@ static hk_array *of_silu(hk_array *p, hk_array *const *k, double value)
 /* With w = tanh(softplus(x)): s (1 - w^2) (2 + x (1 - s - 2 w s)). */
 static hk_array *of_mish(hk_array *p, hk_array *const *k, double value)
 {
-    hk_array *x = bounded(k[0], 400), *s = sigmoid(x);
+    hk_array *x = bounded(k[0], 740), *s = sigmoid(x);
     hk_array *rise = hki_op_call1(&hki_op_softplus, x, NULL), *w = tangent(rise);
     hk_array *inner = subtract(sigmoid(negative(x)), times(multiply(w, s), 2));
     (void)value;

@@ -450,10 +450,14 @@ HKI_REMAINDERS(double, f64)
     }                                                                                               \
     HKI_EVERYWHERE double prefix##_gelu_tanh_slope##suffix(double x)                                \
     {                                                                                               \
-        double gate = prefix##_gelu_gate##suffix(x);                                                \
-        double within = x > 40 ? 40 : x < -40 ? -40 : x; /* beyond, gate (1 - gate) is 0 */         \
-        double inner = 1.5957691216057307117 * (1 + 0.134145 * within * within);                    \
-        return gate + within * gate * (1 - gate) * inner;                                           \
+        double within = x > 40 ? 40 : x < -40 ? -40 : x; /* beyond, its slope is 1, or 0 */         \
+        double squares = within * within;                                                           \
+        double u = 1.5957691216057307117 * (within + 0.044715 * within * squares);                  \
+        double power = prefix##_exp##suffix(-fabs(u)), larger = 1 / (1 + power);                    \
+        double smaller = power * larger; /* the gates of u and -u */                                \
+        double inner = 1.5957691216057307117 * (1 + 0.134145 * squares);                            \
+        double slope = (u < 0 ? smaller : larger) + within * (larger * smaller) * inner;            \
+        return x != x ? x : slope;                                                                  \
     }                                                                                               \
     HKI_EVERYWHERE double prefix##_softplus##suffix(double x)                                       \
     {                                                                                               \
