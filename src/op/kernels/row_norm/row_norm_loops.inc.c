@@ -55,7 +55,8 @@ NORM_TARGET static double NORM_FN(squares)(const T *x, int64_t size, T shift, do
 }
 
 /* The mean of x - shift, whose differences lose nothing next to it. */
-NORM_TARGET static double NORM_FN(rest_of_mean)(const T *x, int64_t size, T shift)
+NORM_TARGET static __attribute__((noinline)) double NORM_FN(rest_of_mean)(const T *x, int64_t size,
+                                                                          T shift)
 {
     row_norm_doubles lanes = {0};
     double rest = 0;
@@ -119,8 +120,10 @@ NORM_TARGET static void NORM_FN(write_each)(const T *x, const T *gamma, const T 
 }
 
 /* less: what is left of the mean, in deviations. */
-NORM_TARGET static void NORM_FN(write_far)(const T *x, const T *gamma, const T *beta, T *restrict y,
-                                           int64_t size, T mean, T inverse, T less)
+NORM_TARGET static __attribute__((noinline)) void NORM_FN(write_far)(const T *x, const T *gamma,
+                                                                     const T *beta, T *restrict y,
+                                                                     int64_t size, T mean,
+                                                                     T inverse, T less)
 {
     for (int64_t j = 0; j < size; j++)
         y[j] =
@@ -143,8 +146,8 @@ NORM_TARGET static double NORM_FN(inverse)(double squares, double rest, double e
 
 /* Where the squares left the range of doubles, or the sum that of T: by the largest of the row,
  * unless that is no number either. Returns what inverse() would, and gives the mean. */
-NORM_TARGET static double NORM_FN(scaled)(const T *x, int64_t size, bool is_centred, double eps,
-                                          double otherwise, double *mean)
+NORM_TARGET static __attribute__((noinline, cold)) double NORM_FN(scaled)(
+    const T *x, int64_t size, bool is_centred, double eps, double otherwise, double *mean)
 {
     double largest = 0, sum = 0, squares = 0;
     for (int64_t j = 0; j < size; j++) {
