@@ -609,7 +609,7 @@ def sort(x: _ArrayLike, /, axis: _Axes = ..., *, descending: _b.bool = ..., stab
 def split(x: _ArrayLike, indices_or_sections: Any, axis: _Axes = ...) -> list[Array]:
     """Views of parts along an axis: so many of one size, or cut in front of these indices."""
 def split_and_load(x: _ArrayLike, devices: Any, shares: Any = ...) -> Any:
-    """Slices of the first axis of x, one on each device, as a list. shares: their sizes; else equal ones."""
+    """Slices of the first axis of x, one on each device, as a list. shares: their sizes; else whole runs of 16 samples, where there are enough for all devices, so that sums over the batch have the same bytes on 1, 2, 4 or 8. So they may differ: sum losses, or weigh means by them."""
 def sqrt(x: _ArrayLike) -> Array:
     """Square root; NaN below 0."""
 def square(x: _ArrayLike) -> Array:

@@ -73,6 +73,14 @@ def test_average_pooling_of_what_cannot_be_summed(dtype, value, kernel):
     assert float(F.avg_pool2d(of(np.full((1, 1, 12, 12), inf), dtype), kernel)[0, 0, 0, 0]) == inf
 
 
+@pytest.mark.parametrize("kernel", [2, 4, (1, 4)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_average_pooling_of_subnormals(dtype, kernel):
+    least = np.finfo(dtype).smallest_subnormal
+    x = np.full((2, 3, 12, 36), least, dtype=dtype)
+    assert np.all(np.asarray(F.avg_pool2d(hk.asarray(x), kernel)) == least)
+
+
 # ---- deviations and norms --------------------------------------------------------------------------------------------
 
 
@@ -391,3 +399,17 @@ def test_flags_may_be_0_and_numpys_zeros_are_zeros():
         with pytest.raises(ValueError, match="must not be 0"):
             call()
     assert hk.nn.Conv2d(3, np.int64(3))(hk.ones((1, 1, 4, 4))).shape == (1, 3, 2, 2)
+
+
+@pytest.mark.parametrize("mean", [70, 5000, 1e6])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_variances_far_from_0(dtype, mean):
+    """Each shape, whole too, is cut in another way; the most distant means of doubles are those of times."""
+    random = np.random.default_rng(5)
+    mean *= 1000 if dtype == "float64" else 1
+    for shape, axis in (((3000, 65), 0), ((65, 3000), 1), ((100000,), 0), ((400, 300), None)):
+        given = (mean + random.standard_normal(shape)).astype(dtype)
+        x = given.astype(np.longdouble)
+        expected = np.asarray(x.var(axis), dtype=np.float64)
+        close(hk.var(hk.asarray(given), axis=axis), expected, 2e-7 if dtype == "float32" else 1e-13)
+        close(hk.var(hk.asarray(np.full(shape, mean + 0.1, dtype=dtype)), axis=axis), np.zeros_like(expected), 0)

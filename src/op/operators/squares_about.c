@@ -75,17 +75,25 @@ hk_array *hki_centred(hk_array *x, const hk_dims *axes)
     return hki_op_call3(&hki_op_centred, x, high, low, NULL);
 }
 
+hk_array *hki_mean_about(hk_array *x, const hki_var_options *options)
+{
+    const hki_sum_options kept = hki_over(&options->axes, true);
+    if (x->failed)
+        return x;
+    const bool is_wide = x->dtype == HK_F32 && has_lines(x, options);
+    return hki_op_call1(is_wide ? &hki_op_mean_wide : &hki_op_mean, x, &kept);
+}
+
 hk_array *hki_variance(hk_array *x, hk_array *mean, const hki_var_options *options, double count,
                        bool is_root)
 {
-    const hki_sum_options kept = hki_over(&options->axes, true),
-                          last = hki_over(&options->axes, options->keepdims);
+    const hki_sum_options last = hki_over(&options->axes, options->keepdims);
     if (x->failed)
         return x;
     if (has_lines(x, options)) {
         const hki_squares_about_options about = {options->axes, options->keepdims,
                                                  options->correction, is_root};
-        mean = mean ? mean : hki_op_call1(&hki_op_mean, x, &kept);
+        mean = mean ? mean : hki_mean_about(x, options);
         return hki_op_call2(&hki_op_squares_about, x, mean, &about);
     }
     hk_array *distance = hki_centred(x, &options->axes);
@@ -150,27 +158,22 @@ static hki_reduce_geometry geometry_of(const hki_tensor *x, const hki_tensor *to
     return geometry;
 }
 
-/* From the sum of squares about one number: where that is no precise mean, or squares were no floats, what they should have been.
- * step: from one element to the next. */
-#define SQUARES(name, T, LEAST, MOST)                                                              \
-    static double squares_##name(const void *data, int64_t step, double about, int64_t count,      \
-                                 double sum, bool is_wide)                                         \
-    {                                                                                              \
-        const T *x = data;                                                                         \
-        const bool is_far = about * about * (double)count > 16 * sum;                              \
-        double rest = 0;                                                                           \
-        if (!is_wide && !(sum > (LEAST) && sum < (MOST))) {                                        \
-            sum = 0;                                                                               \
-            for (int64_t i = 0; i < count; i++)                                                    \
-                sum += ((double)x[i * step] - about) * ((double)x[i * step] - about);              \
-        }                                                                                          \
-        for (int64_t i = 0; is_far && i < count; i++)                                              \
-            rest += (double)x[i * step] - about;                                                   \
-        sum -= rest * rest / (double)count;                                                        \
-        return sum < 0 ? 0 : sum;                                                                  \
+/* From the sum of squares about the mean as a float: about the mean, which costs nothing for each
+ * element. Where squares were no floats, what they should have been. step: from one element to the
+ * next. */
+static double squares_f32(const float *x, int64_t step, double mean, int64_t count, double sum,
+                          bool is_wide)
+{
+    const double beside = mean - (double)(float)mean;
+    if (is_wide || (sum > 1e-24 && sum < 1e36)) {
+        sum -= (double)count * beside * beside;
+        return sum < 0 ? 0 : sum;
     }
-SQUARES(f32, float, 1e-24, 1e36)
-SQUARES(f64, double, 0, (double)INFINITY)
+    sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        sum += ((double)x[i * step] - mean) * ((double)x[i * step] - mean);
+    return sum;
+}
 
 /* What a call is about. */
 typedef struct about_call {
@@ -195,8 +198,7 @@ static double mean_at(const about_call *self, int64_t k)
 {
     const hki_reduce_axes *kept = &self->of_mean.kept;
     const int64_t at = hki_reduce_offset(kept, kept->out_strides, k);
-    return self->x->dtype == HK_F32 ? (double)((const float *)self->mean->data)[at]
-                                    : ((const double *)self->mean->data)[at];
+    return ((const double *)self->mean->data)[at];
 }
 
 /* Element `gone` of those that give kept element k. */
@@ -208,18 +210,70 @@ static const char *element_at(const about_call *self, int64_t k, int64_t gone)
     return (const char *)self->x->data + at * (int64_t)hki_dtype_bytes(self->x->dtype);
 }
 
-/* Writes kept elements [begin, end), of which words has the sums. */
-static void write_deviations(const about_call *self, const hki_reduce_word *words, int64_t begin,
+/* Whether a mean of doubles may be too far from the precise one: as its sum was rounded, it errs
+ * about as a random walk does. */
+static bool is_far(double mean, double count, double sum)
+{
+    return sum > 0 && mean * count * (mean * count) > 0x1p43 * sum;
+}
+
+/* What is left of the distances of doubles from their means, of at most HKI_REDUCE_TILE kept elements. */
+static void gather_rests(const about_call *self, int64_t begin, int64_t end, double *rests)
+{
+    enum { LANES = 8 };
+    const hki_reduce_axes *gone = &self->of_y.gone;
+    double about[HKI_REDUCE_TILE];
+    for (int64_t k = begin; k < end; k++) {
+        const double *x = (const double *)(const void *)element_at(self, k, 0);
+        double lanes[LANES] = {0};
+        about[k - begin] = mean_at(self, k);
+        for (int64_t i = 0; !self->of_y.rows && i < gone->count; i++)
+            lanes[i % LANES] += x[i] - about[k - begin];
+        rests[k - begin] = 0;
+        for (int l = 0; l < LANES; l++)
+            rests[k - begin] += lanes[l];
+    }
+    for (int64_t i = 0; self->of_y.rows && i < gone->count; i++) {
+        const double *row = (const double *)(const void *)element_at(self, begin, i);
+        for (int64_t k = 0; k < end - begin; k++)
+            rests[k] += row[k] - about[k];
+    }
+}
+
+/* Takes from sums what means that are not precise have added to them. */
+static void mend_sums(const about_call *self, hki_reduce_word *words, int64_t begin, int64_t end)
+{
+    const double count = (double)self->of_y.gone.count;
+    double rests[HKI_REDUCE_TILE];
+    bool any_far = false;
+    for (int64_t k = begin; k < end; k++)
+        any_far |= is_far(mean_at(self, k), count, words[k - begin].f);
+    if (!any_far)
+        return;
+    gather_rests(self, begin, end, rests);
+    for (int64_t k = begin; k < end; k++) {
+        const double sum = words[k - begin].f, rest = rests[k - begin];
+        const double mended = sum - rest * rest / count;
+        if (is_far(mean_at(self, k), count, sum))
+            words[k - begin].f = mended < 0 ? 0 : mended;
+    }
+}
+
+/* Writes kept elements [begin, end), at most HKI_REDUCE_TILE, of which words has the sums. */
+static void write_deviations(const about_call *self, hki_reduce_word *words, int64_t begin,
                              int64_t end)
 {
     const hki_reduce_axes *kept = &self->of_y.kept, *gone = &self->of_y.gone;
     const bool is_f32 = self->x->dtype == HK_F32, is_wide = self->of_y.rows;
     const double left = (double)gone->count - self->options->correction;
+    if (!is_f32)
+        mend_sums(self, words, begin, end);
     for (int64_t k = begin; k < end; k++) {
         const int64_t to = hki_reduce_offset(kept, kept->out_strides, k);
-        const double sum = (is_f32 ? squares_f32 : squares_f64)(
-            element_at(self, k, 0), gone->in_strides[0], mean_at(self, k), gone->count,
-            words[k - begin].f, is_wide);
+        double sum = words[k - begin].f;
+        if (is_f32)
+            sum = squares_f32((const float *)(const void *)element_at(self, k, 0),
+                              gone->in_strides[0], mean_at(self, k), gone->count, sum, is_wide);
         const double made = deviation_of(sum, left > 0 ? left : 0, self->options->is_root);
         if (is_f32)
             ((float *)self->y->data)[to] = (float)made;
@@ -274,15 +328,18 @@ static void squares_about_join(const hki_kernel_call *call)
     for (int64_t piece = 1; piece < call->piece_count; piece++)
         hki_reduce_join(HKI_REDUCE_SUM, self.x->dtype, words,
                         hki_partials_of(call, call->first_piece + piece), self.of_y.kept.count);
-    write_deviations(&self, words, 0, self.of_y.kept.count);
+    for (int64_t k = 0, next; k < self.of_y.kept.count; k = next) {
+        next = hki_min(k + HKI_REDUCE_TILE, self.of_y.kept.count);
+        write_deviations(&self, words + k, k, next);
+    }
 }
 
 const hk_op hki_op_squares_about = {
     HKI_OP_NAMED(squares_about),
     HKI_OP_PARAMS(squares_about),
     .signature = "x, mean",
-    .doc = "Mean of squared distances from means that kept their axes, over axes, whose elements "
-           "lie side by side.",
+    .doc = "Mean of squared distances from means, float64 that kept their axes, over axes, whose "
+           "elements lie side by side.",
     .dtypes = 1u << HK_F32 | 1u << HK_F64,
     .internal = true,
     .host_only = true,

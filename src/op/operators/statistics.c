@@ -216,8 +216,7 @@ static bool var_mean_infer(hki_call *call)
 static hk_array *var_mean_compose(const hki_call *call)
 {
     const hki_var_options *options = call->options;
-    const hki_sum_options kept = hki_over(&options->axes, true);
-    hk_array *x = as_wide(call->arrays[0]), *mean = hki_op_call1(&hki_op_mean, x, &kept);
+    hk_array *x = as_wide(call->arrays[0]), *mean = hki_mean_about(x, options);
     call->more[0] =
         mean->failed ? mean : as(without_axes(mean, &call->out_shape[1]), call->out_dtype[1]);
     return as(

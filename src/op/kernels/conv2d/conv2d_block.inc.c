@@ -56,12 +56,36 @@ typedef struct LANES_FN(pool_span) {
     T factor; /* average: what the sum is multiplied with, if that is exact; else 0 */
 } LANES_FN(pool_span);
 
+/* Averages that are not finite because their sum was too large: from elements that were made smaller
+   by a power of two, which changes no digit, as pooling alone does. */
+static void LANES_FN(mend_averages)(const LANES_FN(pool_span) * r, bool relu, int64_t height,
+                                    int64_t width)
+{
+    const T count = (T)(height * width);
+    T share = 1;
+    while (share * count > 1)
+        share /= 2;
+    for (int64_t i = 0; i < r->windows * L; i++) {
+        const T *a = r->a + i / L * width * L + i % L;
+        T sum = 0;
+        if (isfinite(r->y[i]))
+            continue;
+        for (int64_t y = 0; y < height; y++)
+            for (int64_t x = 0; x < width; x++) {
+                const T v = a[y * r->a_row + x * L];
+                sum += relu && v < 0 ? 0 : v * share;
+            }
+        r->y[i] = sum / (count * share);
+    }
+}
+
 /* Relu, mask bits and pooling of one row of windows of height x width. */
 LANES_INLINE void LANES_FN(pool_row_body)(const LANES_FN(pool_span) * r, const bool relu,
                                           const hki_block_pool pool, const int64_t height,
                                           const int64_t width)
 {
     const V zero = {0};
+    V odd = {0}; /* NaN once an average is not finite */
     for (int64_t i = 0; i < r->windows; i++) {
         const T *a = r->a + i * width * L;
         B *mask = r->mask ? r->mask + i * width : NULL;
@@ -98,10 +122,14 @@ LANES_INLINE void LANES_FN(pool_row_body)(const LANES_FN(pool_span) * r, const b
                 }
             }
         }
-        if (pool == HKI_BLOCK_POOL_AVERAGE)
+        if (pool == HKI_BLOCK_POOL_AVERAGE) {
             sum = r->factor != 0 ? sum * r->factor : sum / (T)(height * width);
+            odd = odd + (sum - sum);
+        }
         *(V *)(r->y + i * L) = pool == HKI_BLOCK_POOL_MAX ? best : sum;
     }
+    if (pool == HKI_BLOCK_POOL_AVERAGE && LANES_NOT_LE(odd, zero))
+        LANES_FN(mend_averages)(r, relu, height, width);
 }
 
 LANES_TARGET static void LANES_FN(pool_row)(const hki_conv2d_block *block,

@@ -372,6 +372,37 @@ static void apart(const hki_conv2d_block *block, bool f64, int64_t samples, cons
     buffer_drop(&a), buffer_drop(&scratch), buffer_drop(&pool_scratch);
 }
 
+/* Averages whose sum is no number, beside some whose sum is one. */
+static void check_large(int64_t pool_height, int64_t pool_width, bool f64)
+{
+    const int64_t a[12] = {1, 6, 12, 1, 1, 1, 1, 1, 0, 0, 1, 1};
+    hki_conv2d_block block = block_make(a, true, HKI_BLOCK_POOL_AVERAGE, pool_height, pool_width);
+    const int64_t lanes = hki_conv2d_block_lanes(f64), xs = 6 * 12;
+    const int64_t ys = hki_conv2d_block_out_height(&block) * hki_conv2d_block_out_width(&block);
+    const size_t size = f64 ? 8 : 4;
+    buffer x = reals(lanes * xs, f64), weight = reals(1, f64), bias = reals(1, f64);
+    buffer want = buffer_make((size_t)(lanes * ys) * size), got = buffer_make(want.bytes);
+    buffer xl = buffer_make(x.bytes), yl = buffer_make(want.bytes);
+    buffer packed = buffer_make(hki_conv2d_block_packed_bytes(&block, f64));
+    buffer scratch = buffer_make(hki_conv2d_block_forward_scratch_bytes(&block, f64));
+    for (int64_t i = 0; i < lanes * xs; i++)
+        if (i / xs % 3 && i % 12 >= 6)
+            value_set(x.data, i, (i % 5 ? 0.9 : -0.9) * (f64 ? 1.7e308 : 3.4e38), f64);
+    value_set(weight.data, 0, 1, f64);
+    apart(&block, f64, lanes, x.data, weight.data, bias.data, want.data);
+    hki_conv2d_block_pack_forward(&block, f64, weight.data, packed.data);
+    hki_block_gather(f64, x.data, lanes, xs, xl.data);
+    hki_conv2d_block_forward(&block, f64, xl.data, packed.data, bias.data, yl.data, NULL,
+                             scratch.data);
+    hki_block_scatter(f64, yl.data, lanes, ys, got.data);
+    CHECK(memcmp(got.data, want.data, got.bytes) == 0);
+    for (int64_t i = 0; i < lanes * ys; i++)
+        CHECK(isfinite(value_get(got.data, i, f64)));
+    buffer *all[] = {&x, &weight, &bias, &want, &got, &xl, &yl, &packed, &scratch};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        buffer_drop(all[i]);
+}
+
 /* Forward gives the bytes of the kernels apart, in whatever lane a sample is. */
 static void check_apart(const char *label, const hki_conv2d_block *block, bool f64)
 {
@@ -518,6 +549,9 @@ static int check_isa(void)
 {
     for (int f64 = 0; f64 < 2; f64++) {
         check_lanes(f64);
+        check_large(2, 2, f64);
+        check_large(3, 2, f64);
+        check_large(3, 3, f64);
         /* Sanitizers take so long that each of two neighbours is checked with one type. */
         const size_t step = HKI_SANITIZED ? 2 : 1;
         for (size_t i = (size_t)f64 % step; i < sizeof cases / sizeof *cases; i += step) {

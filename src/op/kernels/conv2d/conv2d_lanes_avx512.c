@@ -4,6 +4,7 @@
 #include "op/kernels/conv2d/conv2d_plan.h"
 #include "op/kernels/gemm/gemm_kernel.h"
 
+#include <math.h>
 #include <string.h>
 
 #if HKI_HAVE_X86_ISAS

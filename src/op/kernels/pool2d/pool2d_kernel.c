@@ -3,6 +3,7 @@
 #include "base/kernel_isa.h"
 #include "op/kernels/pool2d/pool2d_lanes.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 

@@ -102,20 +102,44 @@ POOL_TARGET static void POOL_FN(max_backward_2x2)(const hki_pool2d_geometry *g, 
     }
 }
 
+/* What is not finite because its sum was too large: from quarters, which are exact where that
+   happens. */
+static void POOL_FN(mend_average_2x2)(const hki_pool2d_geometry *g, const T *x, T *y,
+                                      int64_t planes)
+{
+    for (int64_t p = 0; p < planes; p++, x += g->in_height * g->in_width)
+        for (int64_t r = 0; r < g->out_height; r++, y += g->out_width)
+            for (int64_t j = 0; j < g->out_width; j++) {
+                const T *a = x + 2 * r * g->in_width + 2 * j, *b = a + g->in_width;
+                const T share = (T)0.25;
+                if (!isfinite(y[j]))
+                    y[j] = a[0] * share + a[1] * share + b[0] * share + b[1] * share;
+            }
+}
+
 POOL_TARGET static void POOL_FN(average_forward_2x2)(const hki_pool2d_geometry *g, const T *x, T *y,
                                                      int64_t planes)
 {
+    const T *const first_x = x;
+    T *const first_y = y;
+    V all = {0}; /* is not finite once a mean is not */
+    bool any_odd = false;
     for (int64_t p = 0; p < planes; p++, x += g->in_height * g->in_width) {
         for (int64_t r = 0; r < g->out_height; r++, y += g->out_width) {
             const T *row0 = x + 2 * r * g->in_width, *row1 = row0 + g->in_width;
             FOR_STEPS(j, g->out_width)
             {
                 CORNERS(row0, row1, j);
-                const T share = (T)0.25; /* first, which is exact: a sum may be too large */
-                STORE(y + j, c0 * share + c1 * share + c2 * share + c3 * share);
+                const V mean = (c0 + c1 + c2 + c3) * (T)0.25;
+                all += mean;
+                STORE(y + j, mean);
             }
         }
     }
+    for (int l = 0; l < POOL_N; l++)
+        any_odd |= !isfinite(all[l]);
+    if (any_odd)
+        POOL_FN(mend_average_2x2)(g, first_x, first_y, planes);
 }
 
 POOL_TARGET static void POOL_FN(average_backward_2x2)(const hki_pool2d_geometry *g, const T *dy,
