@@ -12,7 +12,6 @@
 #include "op/operators/elementwise_gradient.h"
 #include "op/operators/reduce_scaled.h"
 
-#include <float.h>
 #include <math.h>
 
 typedef enum reduce_finish {
@@ -220,35 +219,6 @@ static void finish(const reduction *what, hki_reduce_kind kind, hk_dtype from, i
     }
 }
 
-/* By integers, of which compilers make vectors: the exponent of what is not finite carries into the sign. */
-static bool are_finite(const hki_reduce_word *words, int64_t count)
-{
-    uint64_t carried = 0;
-    for (int64_t k = 0; k < count; k++)
-        carried |= ((uint64_t)words[k].i & INT64_MAX) + (UINT64_C(1) << 52);
-    return !(carried >> 63);
-}
-
-/* Rarely: what could not be gathered as it was. words: of kept elements from `begin` on, finished. */
-static void mend(const hki_kernel_call *call, const hki_reduce_geometry *geometry,
-                 hki_reduce_word *words, int64_t begin, int64_t count)
-{
-    const reduce_finish finished = ((const reduction *)call->op->data)->finish;
-    const hk_dtype dtype = call->in[0].dtype;
-    const bool is_mean = finished == FINISH_MEAN;
-    if (!(is_mean && dtype == HK_F32) && !((is_mean || finished == FINISH_ROOT) && dtype == HK_F64))
-        return;
-    /* A finite mean, or a norm whose squares are precise doubles. */
-    const double least = is_mean ? 0 : 0x1p-480, most = is_mean ? DBL_MAX : 0x1p500;
-    if (is_mean && are_finite(words, count))
-        return;
-    for (int64_t k = 0; k < count; k++) {
-        const double value = words[k].f;
-        if (!(fabs(value) >= least && fabs(value) <= most))
-            words[k].f = hki_reduce_scaled(&call->in[0], geometry, begin + k, is_mean, value);
-    }
-}
-
 /* Writes words to places that are `stride` apart. */
 static void write_words(hk_dtype dtype, void *out, int64_t stride, const hki_reduce_word *words,
                         int64_t count)
@@ -290,7 +260,9 @@ static void store(const hki_kernel_call *call, const hki_reduce_geometry *geomet
     const int64_t stride = kept->ndim ? kept->out_strides[kept->ndim - 1] : 0;
     finish(call->op->data, kind_of(call->op, call->in[0].dtype), call->in[0].dtype,
            geometry->gone.count, words, end - begin);
-    mend(call, geometry, words, begin, end - begin);
+    const reduce_finish finished = ((const reduction *)call->op->data)->finish;
+    if (finished == FINISH_MEAN || finished == FINISH_ROOT)
+        hki_reduce_mend(&call->in[0], geometry, finished == FINISH_MEAN, words, begin, end - begin);
     for (int64_t k = begin, count; k < end; k += count) {
         const int64_t at = hki_reduce_offset(kept, kept->out_strides, k);
         count = hki_min(end - k, inner - k % inner);
