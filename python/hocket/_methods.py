@@ -315,7 +315,7 @@ def _array_interface(self):
         raise AttributeError(f"{self.dtype} has no place in NumPy's __array_interface__")
     is_own = self.device.kind == "cpu" and _core._facts(self)[2]
     x = self if is_own else _op["copy"](self.to_device("cpu:0"))
-    strides = None if is_own else tuple(each * self.itemsize for each in x.strides)  # who sees some asks for tobytes()
+    strides = tuple(each * self.itemsize for each in x.strides)  # who sees some asks for tobytes(), as Pillow does
     return {"version": 3, "shape": x.shape, "typestr": _TYPES[self.dtype.name], "strides": strides, "data": memoryview(x)}
 
 

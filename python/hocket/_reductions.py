@@ -28,7 +28,9 @@ def _reduced(name, x, axis, keepdims, *more):
 
 
 def _of_dtype(x, dtype):
-    return x if dtype is None or x.dtype == dtype else _op["cast"](x, dtype)
+    """What is gathered: integers wrap around at the end, and need no cast that would refuse some of them."""
+    dtype = None if dtype is None else _core._dtype(dtype)
+    return x if dtype is None or x.dtype == dtype or rank(x.dtype) == rank(dtype) == 1 else _op["cast"](x, dtype)
 
 
 @_public

@@ -331,7 +331,7 @@ hk_array *py_array_of(PyObject *object, const hk_dtype *dtype, hk_device device)
         hk_array *x = from_buffer(object, device);
         return dtype ? cast_to(x, *dtype) : x;
     }
-    return from_sequence(object, dtype, (beside){NULL}, device);
+    return from_sequence(object, dtype, (beside){0}, device);
 }
 
 hk_array *py_array_beside(PyObject *object, const hk_dtype *dtype, bool is_value, hk_device device)

@@ -167,6 +167,8 @@ READERS = {
 
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 def test_gradients_survive_who_reads(read):
+    if read is np.from_dlpack and tuple(map(int, np.__version__.split(".")[:2])) < (2, 1):
+        pytest.skip("older NumPy does not ask for memory to be read only")
     x = hk.asarray([1.0, 2.0]).attach_grad()
     held = read(x)
     with hk.record():
@@ -461,7 +463,7 @@ def test_sequences():
 def test_bytes_and_indices():
     x = hk.asarray([[3, 4], [5, 6]], dtype="uint8")
     assert bytes(x) == b"\3\4\5\6" and bytes(x.T) == b"\3\5\4\6" and bytes(x[0, :1]) == b"\3" and bytearray(x[0]) == b"\3\4"
-    with pytest.raises(TypeError, match="one integer alone"):
+    with pytest.raises(TypeError, match="only an array"):
         [1, 2, 3][x]
 
 

@@ -78,9 +78,7 @@ hk_array *hki_centred(hk_array *x, const hk_dims *axes)
 hk_array *hki_mean_about(hk_array *x, const hki_var_options *options)
 {
     const hki_sum_options kept = hki_over(&options->axes, true);
-    if (x->failed)
-        return x;
-    const bool is_wide = x->dtype == HK_F32 && has_lines(x, options);
+    const bool is_wide = !x->failed && x->dtype == HK_F32 && has_lines(x, options);
     return hki_op_call1(is_wide ? &hki_op_mean_wide : &hki_op_mean, x, &kept);
 }
 

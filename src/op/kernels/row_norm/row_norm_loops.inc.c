@@ -166,7 +166,7 @@ NORM_TARGET static __attribute__((noinline, cold)) double NORM_FN(scaled)(
         squares += far * far;
     }
     *mean = sum * largest;
-    return 1 / largest / sqrt(squares / (double)size + eps / largest / largest);
+    return 1 / hypot(largest * sqrt(squares / (double)size), sqrt(eps));
 }
 
 NORM_TARGET static void NORM_FN(forward)(const hki_row_norm_shape *of, double eps, const T *x,
