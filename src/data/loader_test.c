@@ -383,7 +383,7 @@ static void *load_in_thread(void *argument)
     for (;;) {
         HK_SCOPE;
         hk_array *images[2], *labels[2];
-        int64_t classes[15];
+        int64_t classes[30];
         if (!hk_loader_next(loader, images, labels))
             break;
         for (int i = 0; i < 2; i++) {
