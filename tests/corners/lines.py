@@ -52,11 +52,6 @@ def variance_gradient(x, w):
     return rows_of(w) * 2 * from_mean(x) / x.shape[-1]
 
 
-def square_error(x):
-    """What a mean that is rounded to float64 adds to a variance, in units of 1e-16."""
-    return np.square(np.abs(x).max(-1, initial=0))
-
-
 def deviation(x):
     return np.sqrt(variance(x))
 

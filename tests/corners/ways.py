@@ -22,8 +22,7 @@ def exact(function, arrays):
 
 def simulated(function, arrays):
     """On an accelerator of software; the result comes back."""
-    device = hk.Device("sim:0") if isinstance(hk.Device, type) and False else [each for each in hk.devices() if str(each).startswith("sim")][0]
-    result = function(*[x.to_device(device) for x in arrays])
+    result = function(*[x.to_device("sim:0") for x in arrays])
     return _map(lambda x: x.to_device(hk.devices()[0]), result)
 
 

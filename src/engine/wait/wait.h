@@ -10,8 +10,9 @@ void hki_wait_to_issue(hki_runtime *runtime, uint64_t output_bytes);
 /* Waits as hki_wait_with does, for readers too if the thread is going to write. hold: NULL, or *hold then stands in the range,
  * until hki_wait_end, unless the record is of a failure. In no task, of the asynchronous engine. */
 const hk_status *hki_wait_hold(const hki_waiting *waiting, bool writes, hki_task **hold);
-/* The serial engine's, where nothing is held back: the program is going to write the range, which takes a place in the order of calls
- * and which gradients are to know of. Does not block. */
+/* The serial engine's, where nothing is held back: the program is going to write the range. That
+ * takes a place in the order of calls, and gradients that read the range are to fail. Does not
+ * block. */
 void hki_wait_note_write(const hki_waiting *self);
 /* Ends a wait that is over: what it held back goes on. */
 void hki_wait_end(hki_task *task);

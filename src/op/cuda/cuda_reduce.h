@@ -1,7 +1,8 @@
 /* Within the plug-in: reductions over any axes, in C and CUDA C++. Orders of additions follow from
  * shapes, strides and alignment: the same bytes on every run and every GPU.
  *
- *   sum, mean  float types add up in double, integers in int64, which wraps around; the mean of integers is float64, of int64 by sums in double
+ *   sum, mean  float types add up in double, integers in int64, which wraps around; the mean of
+ *              integers is float64, that of int64 by sums in double
  *   prod       float types are multiplied in double, integers in int64, which wraps around
  *   factors    hki_cuda_factors; of float types
  *   max, min   a NaN is the maximum and the minimum

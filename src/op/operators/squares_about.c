@@ -1,6 +1,7 @@
-/* What variances and deviations are made of. The mean is never one rounded number alone: of x far from 0, rounding it would lose what
- * the elements differ by. squares_about is one pass over x, where that lies in lines or rows; elsewhere centred takes a mean in two parts
- * away, and deviation makes the result of the sum of squares, in double. kernels/reduce has the loops and their order. */
+/* What variances and deviations are made of. The mean is never one rounded number alone: of x far
+ * from 0, rounding it would lose what the elements differ by. squares_about is one pass over x, where
+ * that lies in lines or rows. Elsewhere centred takes away a mean in two parts, and deviation makes
+ * the result of the sum of squares, in double. kernels/reduce has the loops and their order. */
 #include "op/operators/squares_about.h"
 
 #include "base/integer.h"

@@ -24,15 +24,17 @@ static inline double hki_variance_divisor(const hki_var_options *options, double
 
 /* All in the current scope; x is of float32 or float64. */
 
-/* x less its mean over axes, as precise as x is: a mean that was rounded would be too far from those that are far from 0. */
+/* x less its mean over axes, as precise as x is, also where x is far from 0: the mean is not rounded
+ * to one number of x's dtype. */
 hk_array *hki_centred(hk_array *x, const hk_dims *axes);
 
 /* The mean of x that hki_variance is about, which keeps its axes: float64 where a rounded one would
  * not do, else of x's dtype. */
 hk_array *hki_mean_about(hk_array *x, const hki_var_options *options);
 
-/* The sums of (x - mean)^2 over axes, divided by `count` less correction, or their roots: rounded at the end alone. mean: NULL, or
- * hki_mean_about's; count: how many elements one of the result stands for. */
+/* The sums of (x - mean)^2 over axes, divided by `count` less correction, or their roots: rounded at
+ * the end alone. mean: NULL, or hki_mean_about's; count: how many elements one of the result stands
+ * for. */
 hk_array *hki_variance(hk_array *x, hk_array *mean, const hki_var_options *options, double count,
                        bool is_root);
 

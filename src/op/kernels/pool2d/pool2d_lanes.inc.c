@@ -122,7 +122,8 @@ LANES_TARGET static void LANES_FN(search)(const pool_plan *plan, const T *x, int
     }
 }
 
-/* What is not finite because its sum was too large: from elements that were made smaller by a power of two, which changes no digit. */
+/* Averages that are not finite because their sum was too large: from elements that were first made
+ * smaller by a power of two, which changes no digit. */
 LANES_TARGET static void LANES_FN(mend_average)(const pool_plan *plan, int64_t oy, const T *x, T *y)
 {
     const hki_pool2d_geometry *g = plan->g;

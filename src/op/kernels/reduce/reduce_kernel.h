@@ -55,7 +55,9 @@ int64_t hki_reduce_offset(const hki_reduce_axes *axes, const int64_t *strides, i
 
 typedef enum hki_reduce_kind {
     HKI_REDUCE_SUM,
-    HKI_REDUCE_TOTAL, /* a sum in double from the first element on: of float32 and float64, and of int64 and uint64, whose sums may wrap around */
+    /* A sum in double from the first element on: of float32 and float64, and of int64 and uint64,
+     * whose own sums may wrap around. */
+    HKI_REDUCE_TOTAL,
     HKI_REDUCE_PROD,
     HKI_REDUCE_SQUARES, /* their sum; of floats */
     HKI_REDUCE_COUNT,   /* of elements that are not 0: an integer, of floats too */
