@@ -139,6 +139,7 @@ template <class Result, class Element, class Computed> HKI_DEVICE Result row_res
 #define GRADIENT_y(X, ...)    X(G2, g, y, unused_2, __VA_ARGS__)
 #define GRADIENT_ab(X, ...)   X(G3, g, a, b, __VA_ARGS__)
 #define GRADIENT_ay(X, ...)   X(G3, g, a, y, __VA_ARGS__)
+#define GRADIENT_known(X, ...) GRADIENT_ay(X, __VA_ARGS__)
 #define GRADIENT_by(X, ...)   X(G3, g, b, y, __VA_ARGS__)
 #define GRADIENT_ROW(kind, a, b, c, name, expression)                                              \
     ELEMENT_ROW(kind, name, a, b, c, false, expression, 0, false)

@@ -21,6 +21,7 @@ typedef struct row_gradient {
         KEPT_y = 4,
         KEPT_ab = 3,
         KEPT_ay = 5,
+        KEPT_known = KEPT_ay,
         KEPT_by = 6
     } kept;
     const hk_op *op; /* of dy and what is kept */
@@ -417,6 +418,8 @@ static void grad_where(hki_grad_call *call)
 #define KIND_G_ab    .signature = "dy, kept, other", .infer = infer_ternary
 #define KIND_G_ay    KIND_G_ab
 #define KIND_G_by    KIND_G_ab
+#define KIND_G_known                                                                               \
+    KIND_G_ab, .no_grad_inputs = 1u << 2, .gradient_untested = "what is kept depends on x"
 
 #define NAMES_G_none  double g = in[0]
 #define NAMES_G_a     double g = in[0], a = in[1]
@@ -425,6 +428,7 @@ static void grad_where(hki_grad_call *call)
 #define NAMES_G_y     double g = in[0], y = in[1]
 #define NAMES_G_ab    double g = in[0], a = in[1], b = in[2]
 #define NAMES_G_ay    double g = in[0], a = in[1], y = in[2]
+#define NAMES_G_known NAMES_G_ay
 #define NAMES_G_by    double g = in[0], b = in[1], y = in[2]
 
 #define WHY_STEPS    "its result is a truth value"
@@ -446,6 +450,7 @@ static void grad_where(hki_grad_call *call)
 #define READS_y                           HKI_READS_OUTPUT
 #define READS_ab                          1 | 2
 #define READS_ay                          1 | HKI_READS_OUTPUT
+#define READS_known                       READS_ay
 #define READS_by                          2 | HKI_READS_OUTPUT
 #define READS_nothing                     0
 #define READS_condition                   0, 1, 1

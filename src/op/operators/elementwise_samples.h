@@ -88,7 +88,7 @@ SAMPLES_3(samples_W3_any, ANY, .own = {{.set = true, .dtype = HK_BOOL, .high = 2
 #define SAMPLES_U1_none(range)   samples_U1_##range
 #define SAMPLES_U1_a(range)      samples_U2_##range
 #define SAMPLES_U1_y(range)      samples_U2_##range
-#define SAMPLES_U1_ay(range)     samples_U3_##range
+#define SAMPLES_U1_known(range)  samples_U3_##range
 #define SAMPLES_U1S_none(range)  samples_U1S_##range
 #define SAMPLES_U1S_a(range)     samples_U2S_##range
 #define SAMPLES_U1S_y(range)     samples_U2S_##range

@@ -28,6 +28,7 @@ UNARY(reciprocal, reciprocal)
 UNARY(exponential, exp)
 UNARY(logarithm, log)
 UNARY(sigmoid, sigmoid)
+UNARY(tangent, tanh)
 UNARY(relu, relu)
 UNARY(sign, sign)
 BINARY(add, add)
@@ -128,15 +129,11 @@ SLOPE(of_hypot_yy, hypot_slopes(p, x, x, x, y))
 /* p s (1 - s) of s = sigmoid(x), without what rounding s loses; p (1 - t^2) of t = tanh(x). */
 static hk_array *sigmoid_slope(hk_array *p, hk_array *x)
 {
-    return hki_op_call2(&hki_op_sigmoid_grad, p, x, NULL);
+    return hki_op_call3(&hki_op_sigmoid_grad, p, x, sigmoid(x), NULL);
 }
 static hk_array *tanh_slope(hk_array *p, hk_array *x)
 {
-    return hki_op_call2(&hki_op_tanh_grad, p, x, NULL);
-}
-static hk_array *tangent(hk_array *x)
-{
-    return hki_op_call1(&hki_op_tanh, x, NULL);
+    return hki_op_call3(&hki_op_tanh_grad, p, x, tangent(x), NULL);
 }
 /* 2 s - 1 of s = sigmoid(x) */
 static hk_array *centred_sigmoid(hk_array *x)

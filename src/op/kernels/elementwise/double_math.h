@@ -106,19 +106,16 @@ HKI_EVERYWHERE double hki_sigmoid_f64(double x)
     return (x < 0 ? power : 1) / (1 + power);
 }
 
-/* e^-|x| / (1 + e^-|x|)^2, as for floats. Within 5 ulp. */
-HKI_EVERYWHERE double hki_logistic_bell_f64(double magnitude, double factor)
+/* As for floats. Within 6 ulp. */
+HKI_EVERYWHERE double hki_sigmoid_slope_f64(double x, double y)
 {
-    double scale, power = hki_exp_parts_f64(-magnitude, 0, &scale), gate = 1 / (1 + power * scale);
-    return gate * gate * (power * factor) * scale;
+    double scale, power = hki_exp_parts_f64(-fabs(x), 0, &scale), larger = x < 0 ? 1 - y : y;
+    return fabs(x) < 1 ? y * (1 - y) : larger * larger * power * scale;
 }
-HKI_EVERYWHERE double hki_sigmoid_slope_f64(double x)
+HKI_EVERYWHERE double hki_tanh_slope_f64(double x, double y)
 {
-    return hki_logistic_bell_f64(fabs(x), 1);
-}
-HKI_EVERYWHERE double hki_tanh_slope_f64(double x)
-{
-    return hki_logistic_bell_f64(2 * fabs(x), 4);
+    double scale, power = hki_exp_parts_f64(-2 * fabs(x), 0, &scale), larger = 1 + fabs(y);
+    return larger * larger * power * scale;
 }
 
 /* Within 3.5 ulp. For negative x the scale comes last, so that x e^x is rounded once next to 0. */

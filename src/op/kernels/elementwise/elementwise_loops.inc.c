@@ -181,6 +181,7 @@
 #define LOOP_G_y(name, expression)    LOOP_2_DENSE(name, g, y, expression)
 #define LOOP_G_ab(name, expression)   LOOP_3(name, T, g, a, b, expression)
 #define LOOP_G_ay(name, expression)   LOOP_3(name, T, g, a, y, expression)
+#define LOOP_G_known                  LOOP_G_ay
 #define LOOP_G_by(name, expression)   LOOP_3(name, T, g, b, y, expression)
 
 #define LOOP_CHECKED_U1S LOOP_CHECKED_1
@@ -254,6 +255,7 @@
 #undef LOOP_G_ab
 #undef LOOP_G_ay
 #undef LOOP_G_by
+#undef LOOP_G_known
 #undef LOOP_CHECKED_U1S
 #undef LOOP_CHECKED_U1N
 #undef LOOP_CHECKED_U2

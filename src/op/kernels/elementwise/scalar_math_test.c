@@ -89,6 +89,19 @@ static long double gaussl(long double x)
     return expl(-x * x);
 }
 
+/* Slopes, by the value that is computed. */
+#define SLOPE_OF(name)                                                                             \
+    static float float_##name##_slope(float x)                                                     \
+    {                                                                                              \
+        return hki_##name##_slope_f32(x, hki_##name##_f32(x));                                     \
+    }                                                                                              \
+    static double double_##name##_slope(double x)                                                  \
+    {                                                                                              \
+        return hki_##name##_slope_f64(x, hki_##name##_f64(x));                                     \
+    }
+SLOPE_OF(sigmoid)
+SLOPE_OF(tanh)
+
 /* Of what is not above 0. */
 static float float_falling(float x)
 {
