@@ -10,24 +10,24 @@
 HKI_EVERYWHERE double hki_exp_reduced_f64(double x, double rest, double *n_shifted)
 {
     const double round = 0x1.8p52; /* adding it rounds to an integer in the low bits */
-    double shifted = x * 1.4426950408889634 + round;
+    double shifted = fma(x, 1.4426950408889634, round);
     double n = shifted - round;
-    double r = x - n * 0x1.62e42fefa0000p-1;
-    r = r - n * 0x1.cf79abc9e3b3ap-40 + rest;
+    double r = fma(n, -0x1.62e42fefa0000p-1, x);
+    r = fma(n, -0x1.cf79abc9e3b3ap-40, r) + rest;
     double z = r * r;
     double even = 2.092454499199138e-09;
-    even = even * z + 2.755724245915828e-07;
-    even = even * z + 2.4801587360859665e-05;
-    even = even * z + 0.0013888888888866722;
-    even = even * z + 0.0416666666666667;
-    even = even * z + 0.5;
+    even = fma(even, z, 2.755724245915828e-07);
+    even = fma(even, z, 2.4801587360859665e-05);
+    even = fma(even, z, 0.0013888888888866722);
+    even = fma(even, z, 0.0416666666666667);
+    even = fma(even, z, 0.5);
     double odd = 2.5109148703537927e-08;
-    odd = odd * z + 2.7557243908374825e-06;
-    odd = odd * z + 0.00019841269886403966;
-    odd = odd * z + 0.00833333333332153;
-    odd = odd * z + 0.16666666666666677;
+    odd = fma(odd, z, 2.7557243908374825e-06);
+    odd = fma(odd, z, 0.00019841269886403966);
+    odd = fma(odd, z, 0.00833333333332153);
+    odd = fma(odd, z, 0.16666666666666677);
     *n_shifted = shifted;
-    return (even + r * odd) * z + r;
+    return fma(fma(r, odd, even), z, r);
 }
 
 /* 2^n as n + 0x1.8p52 has it, for normal results. */
@@ -47,7 +47,7 @@ HKI_EVERYWHERE double hki_exp_parts_f64(double x, double rest, double *scale)
     uint64_t n = hki_bits_of_double(shifted) - hki_bits_of_double(0x1.8p52) + 2048, half = n >> 1;
     double first = hki_power_of_two(half - 1024);
     *scale = hki_power_of_two(n - half - 1024);
-    return first * less + first;
+    return fma(first, less, first);
 }
 
 HKI_EVERYWHERE double hki_exp_sum_f64(double x, double rest)
@@ -67,7 +67,7 @@ HKI_EVERYWHERE double hki_quarter_exp_less(double x, double lost)
 {
     double shifted, less = hki_exp_reduced_f64(x > 710.5 ? 710.5 : x, 0, &shifted);
     double scale = hki_power_of_two(hki_bits_of_double(shifted) - hki_bits_of_double(0x1.8p52) - 2);
-    return scale * less + (scale - 0.25 * lost);
+    return fma(scale, less, scale - 0.25 * lost);
 }
 
 /* Within 2 ulp. A quarter of a number next to 0 may be no double. */
@@ -77,7 +77,7 @@ HKI_EVERYWHERE double hki_expm1_f64(double x)
     return fabs(x) < 0x1p-54 ? x : value;
 }
 
-/* Within 2.5 ulp: with t = e^(2 |x|) - 1, t / (t + 2). From 22 on it is 1. */
+/* Within 3 ulp: with t = e^(2 |x|) - 1, t / (t + 2). From 22 on it is 1. */
 HKI_EVERYWHERE double hki_tanh_f64(double x)
 {
     double magnitude = fabs(x), within = magnitude > 22.0 ? 22.0 : magnitude;
@@ -123,7 +123,7 @@ HKI_EVERYWHERE double hki_silu_f64(double x)
 {
     double scale, power = hki_exp_parts_f64(-fabs(x), 0, &scale);
     double within = x < -800.0 ? -800.0 : x; /* 800 e^-800 is 0 */
-    double above = (x < 0 ? within * power : x) / (1 + power * scale);
+    double above = (x < 0 ? within * power : x) / fma(power, scale, 1);
     return x < 0 ? above * scale : above;
 }
 HKI_EVERYWHERE double hki_silu_slope_f64(double x)
@@ -145,21 +145,21 @@ HKI_EVERYWHERE double hki_log_parts_f64(double x, double *k, double *f)
     *k = hki_double_of_bits(0x4330000000000000 | biased) - (0x1p52 + 1024) - is_tiny;
     double s = *f / (2 + *f), z = s * s, half_square = 0.5 * *f * *f;
     double p = 0.14868198002897062;
-    p = p * z + 0.1530631979629005;
-    p = p * z + 0.1818389164786331;
-    p = p * z + 0.2222219163960537;
-    p = p * z + 0.28571428818542044;
-    p = p * z + 0.39999999999014146;
-    p = p * z + 0.666666666666681;
-    return s * (half_square + z * p) - half_square;
+    p = fma(p, z, 0.1530631979629005);
+    p = fma(p, z, 0.1818389164786331);
+    p = fma(p, z, 0.2222219163960537);
+    p = fma(p, z, 0.28571428818542044);
+    p = fma(p, z, 0.39999999999014146);
+    p = fma(p, z, 0.666666666666681);
+    return fma(s, fma(z, p, half_square), -half_square);
 }
 
 /* ln x + more, for small `more`. */
 HKI_EVERYWHERE double hki_log_sum_f64(double x, double more)
 {
     double k, f, low = hki_log_parts_f64(x, &k, &f);
-    low += k * 0x1.cf79abc9e3b3ap-40 + more;
-    return k * 0x1.62e42fefa0000p-1 + (f + low);
+    low += fma(k, 0x1.cf79abc9e3b3ap-40, more);
+    return fma(k, 0x1.62e42fefa0000p-1, f + low);
 }
 /* Within 1 ulp. */
 HKI_EVERYWHERE double hki_log_f64(double x)
@@ -224,29 +224,29 @@ HKI_EVERYWHERE double hki_erfc_part_f64(double z)
     z = z > 27.3 ? 27.3 : z;
     double t = (z - 3.5) / (z + 3.5), w = t * t;
     double even = 2.720639907410694e-09;
-    even = even * w - 8.374729593063858e-09;
-    even = even * w + 4.799410967198917e-09;
-    even = even * w - 5.4494187212010303e-08;
-    even = even * w + 2.333456391069023e-06;
-    even = even * w - 4.278389907637282e-05;
-    even = even * w + 0.0005643847677284848;
-    even = even * w - 0.004215019954180091;
-    even = even * w - 0.04882332582425367;
-    even = even * w - 0.11508959816034205;
-    even = even * w - 0.01055559633221583;
-    even = even * w + 1.2423492448711544;
+    even = fma(even, w, -8.374729593063858e-09);
+    even = fma(even, w, 4.799410967198917e-09);
+    even = fma(even, w, -5.4494187212010303e-08);
+    even = fma(even, w, 2.333456391069023e-06);
+    even = fma(even, w, -4.278389907637282e-05);
+    even = fma(even, w, 0.0005643847677284848);
+    even = fma(even, w, -0.004215019954180091);
+    even = fma(even, w, -0.04882332582425367);
+    even = fma(even, w, -0.11508959816034205);
+    even = fma(even, w, -0.01055559633221583);
+    even = fma(even, w, 1.2423492448711544);
     double odd = 1.1186013800144116e-08;
-    odd = odd * w - 9.562872419598195e-08;
-    odd = odd * w + 6.038701486349166e-07;
-    odd = odd * w - 3.8173470995298984e-06;
-    odd = odd * w + 2.4262382801818302e-05;
-    odd = odd * w - 0.000121512869268038;
-    odd = odd * w - 0.0003022677911340977;
-    odd = odd * w + 0.019099330932495398;
-    odd = odd * w + 0.08798315382548437;
-    odd = odd * w + 0.0975190951532411;
-    odd = odd * w - 0.1400091801376193;
-    return (even + t * odd) / (1 + 2 * z);
+    odd = fma(odd, w, -9.562872419598195e-08);
+    odd = fma(odd, w, 6.038701486349166e-07);
+    odd = fma(odd, w, -3.8173470995298984e-06);
+    odd = fma(odd, w, 2.4262382801818302e-05);
+    odd = fma(odd, w, -0.000121512869268038);
+    odd = fma(odd, w, -0.0003022677911340977);
+    odd = fma(odd, w, 0.019099330932495398);
+    odd = fma(odd, w, 0.08798315382548437);
+    odd = fma(odd, w, 0.0975190951532411);
+    odd = fma(odd, w, -0.1400091801376193);
+    return fma(t, odd, even) / fma(2, z, 1);
 }
 
 /* Within 1.5 ulp. */
@@ -254,40 +254,35 @@ HKI_EVERYWHERE double hki_erf_f64(double x)
 {
     double z = x * x, w = z * z, magnitude = fabs(x);
     double even = 7.020868191484674e-11;
-    even = even * w + 1.4763480909481216e-08;
-    even = even * w + 1.6461977361667036e-06;
-    even = even * w + 0.0001205533288717826;
-    even = even * w + 0.005223977625429251;
-    even = even * w + 0.11283791670955123;
-    even = even * w + 0.1283791670955126;
+    even = fma(even, w, 1.4763480909481216e-08);
+    even = fma(even, w, 1.6461977361667036e-06);
+    even = fma(even, w, 0.0001205533288717826);
+    even = fma(even, w, 0.005223977625429251);
+    even = fma(even, w, 0.11283791670955123);
+    even = fma(even, w, 0.1283791670955126);
     double odd = -1.1871398557837538e-09;
-    odd = odd * w - 1.6362873646021511e-07;
-    odd = odd * w - 1.492564600982119e-05;
-    odd = odd * w - 0.0008548327022070335;
-    odd = odd * w - 0.02686617064513053;
-    odd = odd * w - 0.37612638903183754;
-    double small = magnitude + magnitude * (even + z * odd);
-    double large = 1 - hki_erfc_part_f64(magnitude) * hki_exp_f64(-z);
+    odd = fma(odd, w, -1.6362873646021511e-07);
+    odd = fma(odd, w, -1.492564600982119e-05);
+    odd = fma(odd, w, -0.0008548327022070335);
+    odd = fma(odd, w, -0.02686617064513053);
+    odd = fma(odd, w, -0.37612638903183754);
+    double small = fma(magnitude, fma(z, odd, even), magnitude);
+    double large = fma(-hki_erfc_part_f64(magnitude), hki_exp_f64(-z), 1);
     return copysign(magnitude < 0.8 ? small : large, x);
 }
 
-/* e^(-x^2 / 2): x^2 in two parts, of which the first is exact. */
-HKI_EVERYWHERE double hki_bell_f64(double x)
+/* e^(factor x^2), with what rounding the exponent loses. */
+HKI_EVERYWHERE double hki_bell_f64(double x, double factor)
 {
-    double magnitude = fabs(x);
-    magnitude = magnitude > 40.0 ? 40.0 : magnitude;
-    double high = hki_double_of_bits(hki_bits_of_double(magnitude) & 0xfffffffff8000000);
-    double rest = (magnitude - high) * (magnitude + high);
-    return hki_exp_sum_f64(-0.5 * (high * high), -0.5 * rest);
+    double within = x > 40.0 ? 40.0 : x < -40.0 ? -40.0 : x;
+    double other = factor * within, exponent = other * within;
+    return hki_exp_sum_f64(exponent, fma(other, within, -exponent));
 }
 
-/* e^(-x^2), likewise. Within 2 ulp. */
+/* e^(-x^2). Within 2 ulp. */
 HKI_EVERYWHERE double hki_gauss_f64(double x)
 {
-    double magnitude = fabs(x);
-    magnitude = magnitude > 28.0 ? 28.0 : magnitude;
-    double high = hki_double_of_bits(hki_bits_of_double(magnitude) & 0xfffffffff8000000);
-    return hki_exp_sum_f64(-(high * high), (high - magnitude) * (high + magnitude));
+    return hki_bell_f64(x, -1);
 }
 
 /* The normal distribution function of -|x|, divided by e^(-x^2 / 2). */
@@ -300,12 +295,12 @@ HKI_EVERYWHERE double hki_normal_tail_f64(double x)
 HKI_EVERYWHERE double hki_gelu_f64(double x)
 {
     double within = x < -40.0 ? -40.0 : x;
-    double tail = within * hki_normal_tail_f64(x) * hki_bell_f64(x);
+    double tail = within * hki_normal_tail_f64(x) * hki_bell_f64(x, -0.5);
     return x > 40.0 ? x : x > 0 ? x - tail : tail;
 }
 HKI_EVERYWHERE double hki_gelu_slope_f64(double x)
 {
-    double bell = hki_bell_f64(x), tail = hki_normal_tail_f64(x) * bell;
+    double bell = hki_bell_f64(x, -0.5), tail = hki_normal_tail_f64(x) * bell;
     double within = x > 40.0 ? 40.0 : x < -40.0 ? -40.0 : x;
     return (x > 0 ? 1 - tail : tail) + within * 0.39894228040143267794 * bell;
 }
@@ -316,7 +311,7 @@ HKI_EVERYWHERE double hki_gelu_slope_f64(double x)
 HKI_EVERYWHERE hki_quadrant hki_quadrant_of_f64(double x, double *rest)
 {
     const double round = 0x1.8p52;
-    double shifted = x * 0.63661977236758134308 + round;
+    double shifted = fma(x, 0.63661977236758134308, round);
     double n = shifted - round;
     double first = x - n * 0x1.921fb54400000p+0, part = n * 0x1.0b4611a600000p-34;
     double high = first - part, last = n * 0x1.3198a2e037073p-69;
@@ -332,23 +327,23 @@ HKI_EVERYWHERE double hki_sin_of_f64(double r, double rest)
 {
     double z = r * r;
     double p = 1.5896664199621118e-10;
-    p = p * z - 2.505075593015369e-08;
-    p = p * z + 2.7557313678527243e-06;
-    p = p * z - 0.00019841269829770926;
-    p = p * z + 0.00833333333332237;
-    p = p * z - 0.16666666666666632;
-    return copysign(r + (r * (z * p) + rest), r); /* of 0, too */
+    p = fma(p, z, -2.505075593015369e-08);
+    p = fma(p, z, 2.7557313678527243e-06);
+    p = fma(p, z, -0.00019841269829770926);
+    p = fma(p, z, 0.00833333333332237);
+    p = fma(p, z, -0.16666666666666632);
+    return copysign(r + fma(r, z * p, rest), r); /* of 0, too */
 }
 HKI_EVERYWHERE double hki_cos_of_f64(double r, double rest)
 {
     double z = r * r, half = 0.5 * z, near = 1 - half;
     double p = -1.1359552068213042e-11;
-    p = p * z + 2.087572148633218e-09;
-    p = p * z - 2.7557314339695134e-07;
-    p = p * z + 2.4801587289440446e-05;
-    p = p * z - 0.0013888888888874062;
-    p = p * z + 0.0416666666666666;
-    return near + (((1 - near) - half) + (z * z * p - r * rest));
+    p = fma(p, z, 2.087572148633218e-09);
+    p = fma(p, z, -2.7557314339695134e-07);
+    p = fma(p, z, 2.4801587289440446e-05);
+    p = fma(p, z, -0.0013888888888874062);
+    p = fma(p, z, 0.0416666666666666);
+    return near + (((1 - near) - half) + fma(z * z, p, -r * rest));
 }
 
 /* The sine for added 0, the cosine for 1, within 1 ulp. */
@@ -390,19 +385,19 @@ HKI_EVERYWHERE double hki_asin_of_f64(double s, double z)
 {
     double w = z * z;
     double even = 0.03265682374098728;
-    even = even * w + 0.021738374303860716;
-    even = even * w + 0.010783441326411462;
-    even = even * w + 0.013980883303967085;
-    even = even * w + 0.022372215220650065;
-    even = even * w + 0.044642857174694094;
-    even = even * w + 0.1666666666666676;
+    even = fma(even, w, 0.021738374303860716);
+    even = fma(even, w, 0.010783441326411462);
+    even = fma(even, w, 0.013980883303967085);
+    even = fma(even, w, 0.022372215220650065);
+    even = fma(even, w, 0.044642857174694094);
+    even = fma(even, w, 0.1666666666666676);
     double odd = -0.02104358384912525;
-    odd = odd * w + 0.0036939857262799827;
-    odd = odd * w + 0.011398367047367006;
-    odd = odd * w + 0.0173516072178741;
-    odd = odd * w + 0.030381942701242677;
-    odd = odd * w + 0.07499999999970805;
-    return s + s * (z * (even + z * odd));
+    odd = fma(odd, w, 0.0036939857262799827);
+    odd = fma(odd, w, 0.011398367047367006);
+    odd = fma(odd, w, 0.0173516072178741);
+    odd = fma(odd, w, 0.030381942701242677);
+    odd = fma(odd, w, 0.07499999999970805);
+    return fma(s, z * fma(z, odd, even), s);
 }
 
 /* Within 2.5 ulp. Above 1/2 by twice the arc of the root of (1 - |x|) / 2. */

@@ -1,7 +1,7 @@
 /* Elementary functions of one float that compilers turn into vector code: no calls, no branches, no
  * casts that are undefined for NaN. The same bits on every instruction set, given that contraction is
- * off where they are included (see elementwise_floats.inc.c), and but for what says otherwise on GPUs. Errors measured
- * over all floats. */
+ * off where they are included (see elementwise_floats.inc.c): what is fused says so, and is a call where the
+ * instruction set lacks it. What differs on GPUs says so. Errors measured over all floats. */
 #ifndef HOCKET_OP_SCALAR_MATH_H
 #define HOCKET_OP_SCALAR_MATH_H
 
@@ -20,13 +20,13 @@ HKI_EVERYWHERE float hki_exp_f32(float x)
         12582912.0f; /* 1.5 * 2^23: adding it rounds to an integer in the low bits */
     x = x > 89.0f ? 89.0f : x;
     x = x < -104.0f ? -104.0f : x;
-    float shifted = x * log2_e + round, n = shifted - round;
-    float r = x - n * ln2_high - n * ln2_low, z = r * r;
+    float shifted = fmaf(x, log2_e, round), n = shifted - round;
+    float r = fmaf(n, -ln2_low, fmaf(n, -ln2_high, x)), z = r * r;
     /* Three short sums side by side take less time than one. */
-    float high = 1.9875691500e-4f * r + 1.3981999507e-3f;
-    float middle = 8.3334519073e-3f * r + 4.1665795894e-2f;
-    float low = 1.6666665459e-1f * r + 5.0000001201e-1f;
-    float p = ((high * z + middle) * z + low) * z + r + 1.0f;
+    float high = fmaf(1.9875691500e-4f, r, 1.3981999507e-3f);
+    float middle = fmaf(8.3334519073e-3f, r, 4.1665795894e-2f);
+    float low = fmaf(1.6666665459e-1f, r, 5.0000001201e-1f);
+    float p = fmaf(fmaf(fmaf(high, z, middle), z, low), z, r) + 1.0f;
     /* 2^n as a product of two, which reaches below the normal numbers and above all. */
     uint32_t exponent = hki_bits_of_float(shifted) - hki_bits_of_float(round);
     uint32_t half = (uint32_t)((int32_t)exponent >> 1);
@@ -35,14 +35,14 @@ HKI_EVERYWHERE float hki_exp_f32(float x)
     return p * first * second;
 }
 
-/* 2^64 e^(x + rest) for x from -113 to 0, rest from -0.1 to 0: times 2^-64 it rounds once where e^x is no normal number. */
+/* 2^64 e^(x + rest) for x from -113 to 0, small rest: times 2^-64 it rounds once where e^x is no normal number. */
 HKI_EVERYWHERE float hki_exp_below_f32(float x, float rest)
 {
     const float round = 12582976.0f; /* as above, and 64 more; its bits are 0 after the shift */
-    float shifted = x * 1.44269504f + round, n = shifted - round;
-    float r = x - n * 0.693359375f - n * -2.12194440e-4f + rest, z = r * r;
-    float p = 1.37808e-3f * z + (8.38159e-3f * r + 4.166986e-2f);
-    p = (p * z + (0.16666395f * r + 0.49999983f)) * z + r + 1.0f;
+    float shifted = fmaf(x, 1.44269504f, round), n = shifted - round;
+    float r = fmaf(n, 2.12194440e-4f, fmaf(n, -0.693359375f, x)) + rest, z = r * r;
+    float p = fmaf(1.37808e-3f, z, fmaf(8.38159e-3f, r, 4.166986e-2f));
+    p = fmaf(fmaf(p, z, fmaf(0.16666395f, r, 0.49999983f)), z, r) + 1.0f;
     return hki_float_of_bits(hki_bits_of_float(p) + (hki_bits_of_float(shifted) << 23));
 }
 
@@ -65,11 +65,11 @@ HKI_EVERYWHERE float hki_tanh_f32(float x)
     float magnitude = fabsf(x);
     float z = x * x;
     float p = -5.70498872745e-3f;
-    p = p * z + 2.06390887954e-2f;
-    p = p * z - 5.37397155531e-2f;
-    p = p * z + 1.33314422036e-1f;
-    p = p * z - 3.33332819422e-1f;
-    float small = magnitude + magnitude * (z * p);
+    p = fmaf(p, z, 2.06390887954e-2f);
+    p = fmaf(p, z, -5.37397155531e-2f);
+    p = fmaf(p, z, 1.33314422036e-1f);
+    p = fmaf(p, z, -3.33332819422e-1f);
+    float small = fmaf(magnitude, z * p, magnitude);
     float large = 1.0f - 2.0f / (hki_exp_f32(2.0f * magnitude) + 1.0f);
     return copysignf(magnitude < 0.625f ? small : large, x); /* of -0, too */
 }
@@ -85,15 +85,15 @@ HKI_EVERYWHERE float hki_log_f32(float x)
     float k = (float)(int32_t)(biased - 256u) - (is_tiny ? 23.0f : 0.0f);
     float z = f * f;
     float p = -0.0763419769393f;
-    p = p * f + 0.127613868048f;
-    p = p * f - 0.131602047328f;
-    p = p * f + 0.142017872989f;
-    p = p * f - 0.166233584412f;
-    p = p * f + 0.20001225602f;
-    p = p * f - 0.25000820967f;
-    p = p * f + 0.333333317226f;
-    float low = p * (f * z) + k * -2.12194440e-4f - 0.5f * z;
-    float value = low + f + k * 0.693359375f;
+    p = fmaf(p, f, 0.127613868048f);
+    p = fmaf(p, f, -0.131602047328f);
+    p = fmaf(p, f, 0.142017872989f);
+    p = fmaf(p, f, -0.166233584412f);
+    p = fmaf(p, f, 0.20001225602f);
+    p = fmaf(p, f, -0.25000820967f);
+    p = fmaf(p, f, 0.333333317226f);
+    float low = fmaf(p, f * z, fmaf(k, -2.12194440e-4f, -0.5f * z));
+    float value = fmaf(k, 0.693359375f, low + f);
     value = x == 0 ? -INFINITY : value;
     return x >= 0 ? x < INFINITY ? value : x : NAN;
 }
@@ -120,17 +120,17 @@ HKI_EVERYWHERE float hki_sin_of_f32(float r)
 {
     float z = r * r;
     float p = -0.00019516977168f;
-    p = p * z + 0.00833217584301f;
-    p = p * z - 0.166666549085f;
-    return copysignf(r + r * (z * p), r); /* of 0, too */
+    p = fmaf(p, z, 0.00833217584301f);
+    p = fmaf(p, z, -0.166666549085f);
+    return copysignf(fmaf(r, z * p, r), r); /* of 0, too */
 }
 HKI_EVERYWHERE float hki_cos_of_f32(float r)
 {
     float z = r * r;
     float p = 2.4438091352e-5f;
-    p = p * z - 0.00138873644897f;
-    p = p * z + 0.0416666468073f;
-    return 1.0f - (0.5f * z - z * z * p);
+    p = fmaf(p, z, -0.00138873644897f);
+    p = fmaf(p, z, 0.0416666468073f);
+    return fmaf(z, fmaf(z, p, -0.5f), 1.0f);
 }
 
 /* The sine for added 0, the cosine for 1, within 1.5 ulp; NaN where x is not finite. near: see hki_quadrant_of. */
@@ -149,15 +149,15 @@ HKI_EVERYWHERE float hki_turned_sin_f32(float x, uint32_t added, bool near)
 HKI_EVERYWHERE float hki_normal_tail_f32(float x)
 {
     float d = x + 9.41835018f;
-    d = d * x + 42.3685146f;
-    d = d * x + 106.528849f;
-    d = d * x + 146.239219f;
-    d = d * x + 86.3045262f;
+    d = fmaf(d, x, 42.3685146f);
+    d = fmaf(d, x, 106.528849f);
+    d = fmaf(d, x, 146.239219f);
+    d = fmaf(d, x, 86.3045262f);
     float e = 0.686968345f;
-    e = e * x + 5.4850622f;
-    e = e * x + 18.8827598f;
-    e = e * x + 28.5991833f;
-    e = e * x - 11.9405557f;
+    e = fmaf(e, x, 5.4850622f);
+    e = fmaf(e, x, 18.8827598f);
+    e = fmaf(e, x, 28.5991833f);
+    e = fmaf(e, x, -11.9405557f);
     return (d + e) * (0.398945627f / (d * (x + 0.6875f)));
 }
 
@@ -166,68 +166,69 @@ HKI_EVERYWHERE float hki_erf_f32(float x)
 {
     float z = x * x, magnitude = fabsf(x);
     float p = 8.18507597295e-5f;
-    p = p * z - 0.000809769845651f;
-    p = p * z + 0.00519695155388f;
-    p = p * z - 0.0268577048321f;
-    p = p * z + 0.112836639921f;
-    p = p * z - 0.37612631613f;
-    float small = magnitude + magnitude * (p * z + 0.12837916641f);
+    p = fmaf(p, z, -0.000809769845651f);
+    p = fmaf(p, z, 0.00519695155388f);
+    p = fmaf(p, z, -0.0268577048321f);
+    p = fmaf(p, z, 0.112836639921f);
+    p = fmaf(p, z, -0.37612631613f);
+    float small = fmaf(magnitude, fmaf(p, z, 0.12837916641f), magnitude);
     float within = magnitude > 11.0f ? 11.0f : magnitude;
-    float large = 1.0f - 2.0f * (hki_normal_tail_f32(within * 1.41421356f) * hki_exp_f32(-z));
+    float tail = hki_normal_tail_f32(within * 1.41421356f) * hki_exp_f32(-z);
+    float large = fmaf(-2.0f, tail, 1.0f);
     return x != x ? x : copysignf(magnitude < 0.95f ? small : large, x);
 }
 
-/* 2^64 e^(-x^2 / 2), x from 0 to 15: x^2 in two parts, of which the first is exact. */
-HKI_EVERYWHERE float hki_bell_f32(float x)
+/* 2^64 e^(factor x^2), which is not below 2^-149; with what rounding the exponent loses. */
+HKI_EVERYWHERE float hki_bell_f32(float x, float factor)
 {
-    float high = hki_float_of_bits(hki_bits_of_float(x) & 0xfffff000u);
-    return hki_exp_below_f32(high * (-0.5f * high), (high - x) * (high + x) * 0.5f);
+    float other = factor * x, exponent = other * x;
+    return hki_exp_below_f32(exponent, fmaf(other, x, -exponent));
 }
 
-/* e^(-x^2), likewise. Within 3 ulp. */
+/* e^(-x^2) within 3 ulp. */
 HKI_EVERYWHERE float hki_gauss_f32(float x)
 {
     float within = fabsf(x);
     within = within > 10.6f ? 10.6f : within;
-    float high = hki_float_of_bits(hki_bits_of_float(within) & 0xfffff000u);
-    float value = hki_exp_below_f32(-high * high, (high - within) * (high + within)) * 0x1p-64f;
+    float value = hki_bell_f32(within, -1) * 0x1p-64f;
     return x != x ? x : value;
+}
+
+/* |x|, at most so much: one instruction each, and NaN is that much. */
+HKI_EVERYWHERE float hki_within_f32(float x, float most)
+{
+    return fabsf(x) < most ? fabsf(x) : most;
 }
 
 /* Within 4 ulp. */
 HKI_EVERYWHERE float hki_gelu_f32(float x)
 {
-    float within = fabsf(x);
-    within = within > 15.0f ? 15.0f : within;
-    float tail = within * hki_normal_tail_f32(within) * hki_bell_f32(within) * 0x1p-64f;
-    return x > 0 ? x - tail
-                 : copysignf(tail, x); /* -0 stays, and is all that is left of the lowest */
+    float within = hki_within_f32(x, 15);
+    float tail = within * hki_normal_tail_f32(within) * hki_bell_f32(within, -0.5f) * 0x1p-64f;
+    /* -0 stays, and is all that is left of the lowest */
+    return x <= 0 ? copysignf(tail, x) : x - tail;
 }
 HKI_EVERYWHERE float hki_gelu_slope_f32(float x)
 {
-    float within = fabsf(x);
-    within = within > 15.0f ? 15.0f : within;
-    float bell = hki_bell_f32(within) * 0x1p-64f;
-    float below = (hki_normal_tail_f32(within) - within * 0.39894228f) * bell; /* at -|x| */
-    return x >= 0 ? 1.0f - below : below;
+    float within = hki_within_f32(x, 15), bell = hki_bell_f32(within, -0.5f) * 0x1p-64f;
+    float below = fmaf(within, -0.39894228f, hki_normal_tail_f32(within)) * bell; /* at -|x| */
+    float above = 1.0f - below;
+    return x < 0 ? below : x == x ? above : x;
 }
 
 /* Within 6 ulp. */
 HKI_EVERYWHERE float hki_silu_f32(float x)
 {
-    float within = fabsf(x);
-    within = within > 110.0f ? 110.0f : within;
-    float power = hki_exp_below_f32(-within, 0), gate = 1.0f / (1.0f + power * 0x1p-64f);
-    float below = within * gate * power * -0x1p-64f;
+    float within = hki_within_f32(x, 110), power = hki_exp_below_f32(-within, 0);
+    float gate = 1.0f / fmaf(power, 0x1p-64f, 1.0f), below = within * gate * power * -0x1p-64f;
     return x < 0 ? below : x * gate;
 }
 HKI_EVERYWHERE float hki_silu_slope_f32(float x)
 {
-    float within = fabsf(x);
-    within = within > 110.0f ? 110.0f : within;
-    float power = hki_exp_below_f32(-within, 0) * 0x1p-64f, gate = 1.0f / (1.0f + power);
-    float below = gate * power * (1.0f - within * gate); /* at -|x| */
-    return x < 0 ? below : 1.0f - below;
+    float within = hki_within_f32(x, 110), power = hki_exp_below_f32(-within, 0) * 0x1p-64f;
+    float gate = 1.0f / (1.0f + power);
+    float below = gate * power * fmaf(-within, gate, 1.0f), above = 1.0f - below; /* at -|x| */
+    return x < 0 ? below : x == x ? above : x;
 }
 
 /* ---- by the C library: doubles round as it likes */

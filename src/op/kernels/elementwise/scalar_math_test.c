@@ -141,7 +141,7 @@ static const function functions[] = {
     WITHIN(log2, 0.51, 2),
     WITHIN(log10, 0.51, 2),
     WITHIN(erf, 1.5, 1.5),
-    WITHIN(tanh, 3, 2.5),
+    WITHIN(tanh, 3, 3),
     WITHIN(gelu, 4, 6),
     WITHIN(silu, 6, 3.5),
     WITHIN(softplus, 0.51, 2),

@@ -36,24 +36,24 @@ HKI_EVERYWHERE double hki_wide_exp_less(double x, double lost)
     const double round = 0x1.8p52; /* adding it rounds to an integer in the low bits */
     x = x > 708.0 ? 708.0 : x;
     x = x < -708.0 ? -708.0 : x;
-    double shifted = x * 1.4426950408889634074 + round;
+    double shifted = fma(x, 1.4426950408889634074, round);
     double n = shifted - round;
-    double r = x - n * 0.69314718036912381649;
-    r = r - n * 1.9082149292705878161e-10;
+    double r = fma(n, -0.69314718036912381649, x);
+    r = fma(n, -1.9082149292705878161e-10, r);
     double p = 1.0 / 39916800;
-    p = p * r + 1.0 / 3628800;
-    p = p * r + 1.0 / 362880;
-    p = p * r + 1.0 / 40320;
-    p = p * r + 1.0 / 5040;
-    p = p * r + 1.0 / 720;
-    p = p * r + 1.0 / 120;
-    p = p * r + 1.0 / 24;
-    p = p * r + 1.0 / 6;
-    p = p * r + 1.0 / 2;
-    double less = p * (r * r) + r;
+    p = fma(p, r, 1.0 / 3628800);
+    p = fma(p, r, 1.0 / 362880);
+    p = fma(p, r, 1.0 / 40320);
+    p = fma(p, r, 1.0 / 5040);
+    p = fma(p, r, 1.0 / 720);
+    p = fma(p, r, 1.0 / 120);
+    p = fma(p, r, 1.0 / 24);
+    p = fma(p, r, 1.0 / 6);
+    p = fma(p, r, 1.0 / 2);
+    double less = fma(p, r * r, r);
     uint64_t power = hki_bits_of_double(shifted) - hki_bits_of_double(round) + 1023;
     double scale = hki_double_of_bits(power << 52);
-    return scale * less + (scale - lost);
+    return fma(scale, less, scale - lost);
 }
 
 HKI_EVERYWHERE double hki_wide_exp(double x)
@@ -74,15 +74,15 @@ HKI_EVERYWHERE double hki_wide_log_parts(double x, double *k)
     double m = hki_double_of_bits(hki_bits_of_double(x) - (biased << 52) + bias);
     double s = (m - 1) / (m + 1), z = s * s;
     double p = 1.0 / 19;
-    p = p * z + 1.0 / 17;
-    p = p * z + 1.0 / 15;
-    p = p * z + 1.0 / 13;
-    p = p * z + 1.0 / 11;
-    p = p * z + 1.0 / 9;
-    p = p * z + 1.0 / 7;
-    p = p * z + 1.0 / 5;
-    p = p * z + 1.0 / 3;
-    p = p * z + 1.0;
+    p = fma(p, z, 1.0 / 17);
+    p = fma(p, z, 1.0 / 15);
+    p = fma(p, z, 1.0 / 13);
+    p = fma(p, z, 1.0 / 11);
+    p = fma(p, z, 1.0 / 9);
+    p = fma(p, z, 1.0 / 7);
+    p = fma(p, z, 1.0 / 5);
+    p = fma(p, z, 1.0 / 3);
+    p = fma(p, z, 1.0);
     *k = hki_double_of_bits(0x4330000000000000 | biased) - (0x1p52 + 1024);
     return 2 * s * p;
 }
@@ -97,13 +97,13 @@ HKI_EVERYWHERE double hki_wide_log_at(double x, double value)
 HKI_EVERYWHERE double hki_wide_log(double x)
 {
     double k, log_m = hki_wide_log_parts(x, &k);
-    return hki_wide_log_at(x, k * 0.69314718055994530942 + log_m);
+    return hki_wide_log_at(x, fma(k, 0.69314718055994530942, log_m));
 }
 
 HKI_EVERYWHERE double hki_wide_log2(double x)
 {
     double k, log_m = hki_wide_log_parts(x, &k);
-    return hki_wide_log_at(x, k + log_m * 1.4426950408889634074);
+    return hki_wide_log_at(x, fma(log_m, 1.4426950408889634074, k));
 }
 
 /* ln(1 + x), with what rounding 1 + x loses. */
@@ -118,7 +118,7 @@ HKI_EVERYWHERE double hki_wide_log1p(double x)
 HKI_EVERYWHERE double hki_wide_log1p_positive(double x)
 {
     double u = 1 + x, k, log_m = hki_wide_log_parts(u, &k);
-    return k * 0.69314718055994530942 + log_m + (x - (u - 1)) / u;
+    return fma(k, 0.69314718055994530942, log_m) + (x - (u - 1)) / u;
 }
 
 /* Word 1 to 7 of the bits of 2 / pi after the point; others are 0. Masks, for of choices compilers make jumps. */
@@ -146,10 +146,10 @@ typedef struct hki_quadrant {
 HKI_EVERYWHERE hki_quadrant hki_quadrant_of_small(float x)
 {
     const double round = 0x1.8p52;
-    double shifted = (double)x * 0.63661977236758134308 + round;
+    double shifted = fma((double)x, 0.63661977236758134308, round);
     double n = shifted - round;
     hki_quadrant result;
-    result.r = ((double)x - n * 1.5707963267341256142) - n * 6.0771005065061926015e-11;
+    result.r = fma(n, -6.0771005065061926015e-11, fma(n, -1.5707963267341256142, (double)x));
     result.number = (uint32_t)hki_bits_of_double(shifted) & 3u;
     return result;
 }
@@ -194,23 +194,23 @@ HKI_EVERYWHERE double hki_wide_sin_of(double r)
 {
     double z = r * r;
     double p = -1.0 / 39916800;
-    p = p * z + 1.0 / 362880;
-    p = p * z - 1.0 / 5040;
-    p = p * z + 1.0 / 120;
-    p = p * z - 1.0 / 6;
-    return r * (1 + z * p);
+    p = fma(p, z, 1.0 / 362880);
+    p = fma(p, z, -1.0 / 5040);
+    p = fma(p, z, 1.0 / 120);
+    p = fma(p, z, -1.0 / 6);
+    return r * fma(z, p, 1);
 }
 
 HKI_EVERYWHERE double hki_wide_cos_of(double r)
 {
     double z = r * r;
     double p = 1.0 / 479001600;
-    p = p * z - 1.0 / 3628800;
-    p = p * z + 1.0 / 40320;
-    p = p * z - 1.0 / 720;
-    p = p * z + 1.0 / 24;
-    p = p * z - 1.0 / 2;
-    return 1 + z * p;
+    p = fma(p, z, -1.0 / 3628800);
+    p = fma(p, z, 1.0 / 40320);
+    p = fma(p, z, -1.0 / 720);
+    p = fma(p, z, 1.0 / 24);
+    p = fma(p, z, -1.0 / 2);
+    return fma(z, p, 1);
 }
 
 HKI_EVERYWHERE double hki_wide_tan(float x, bool near)
@@ -231,19 +231,19 @@ HKI_EVERYWHERE double hki_wide_atan(double x)
     bool turned = w > 0.41421356237309504880;
     double t = turned ? (w - 1) / (w + 1) : w, z = t * t;
     double p = -1.0 / 27;
-    p = p * z + 1.0 / 25;
-    p = p * z - 1.0 / 23;
-    p = p * z + 1.0 / 21;
-    p = p * z - 1.0 / 19;
-    p = p * z + 1.0 / 17;
-    p = p * z - 1.0 / 15;
-    p = p * z + 1.0 / 13;
-    p = p * z - 1.0 / 11;
-    p = p * z + 1.0 / 9;
-    p = p * z - 1.0 / 7;
-    p = p * z + 1.0 / 5;
-    p = p * z - 1.0 / 3;
-    p = p * z + 1.0;
+    p = fma(p, z, 1.0 / 25);
+    p = fma(p, z, -1.0 / 23);
+    p = fma(p, z, 1.0 / 21);
+    p = fma(p, z, -1.0 / 19);
+    p = fma(p, z, 1.0 / 17);
+    p = fma(p, z, -1.0 / 15);
+    p = fma(p, z, 1.0 / 13);
+    p = fma(p, z, -1.0 / 11);
+    p = fma(p, z, 1.0 / 9);
+    p = fma(p, z, -1.0 / 7);
+    p = fma(p, z, 1.0 / 5);
+    p = fma(p, z, -1.0 / 3);
+    p = fma(p, z, 1.0);
     double arc = t * p;
     arc = turned ? arc + 0.78539816339744830962 : arc;
     arc = inverted ? 1.5707963267948966192 - arc : arc;
