@@ -6,10 +6,19 @@
 #define HOCKET_OP_KERNELS_LAYER_TILES_H
 
 #include "base/sum_tree.h"
+#include "base/sync.h"
 #include "op/kernels/layer/layer_kernel.h"
 #include "op/kernels/layer/product_kernel.h"
 
 enum { HKI_LAYER_PANEL_VECTORS = 2, HKI_PRODUCT_PAIRS = 127, HKI_PRODUCT_WAITS = 128 };
+
+/* Lines of rows to come: 2^shift of each, `row` bytes from one to the next; from line `begin` on, and again and again the last
+   one, which is 0 where there is nothing to fetch. */
+typedef struct hki_ask {
+    const char *from;
+    int64_t row, begin, last;
+    int shift;
+} hki_ask;
 
 typedef struct hki_layer_call {
     const hki_layer *layer;

@@ -13,6 +13,7 @@ typedef struct LANES_FN(layer_tile) {
     const T *starts;         /* of the rows: where their sums begin; NULL: at 0 */
     bool relu, continues;    /* continues: the sums go on from y instead */
     T *y;
+    hki_ask ask; /* what is fetched meanwhile: a cache line with each input */
 } LANES_FN(layer_tile);
 
 /* As many elements as there are, L at most; the others are zeros. */
@@ -47,7 +48,11 @@ LANES_INLINE void LANES_FN(layer_tile_body)(const LANES_FN(layer_tile) * t, cons
     }
     const int64_t inputs = t->inputs, x_row = t->x_row, x_step = t->x_step;
     const T *x = t->x, *panel = t->panel;
+    const hki_ask ask = t->ask;
     for (int64_t i = 0; i < inputs; i++, x += x_step, panel += vectors * L) {
+        const int64_t line = hki_min(ask.begin + i, ask.last);
+        __builtin_prefetch(ask.from + (line >> ask.shift) * ask.row +
+                           (line & ((1 << ask.shift) - 1)) * HKI_CACHE_LINE);
         V weight[HKI_LAYER_PANEL_VECTORS];
         UNROLL for (int v = 0; v < vectors; v++) weight[v] = *(const V *)(panel + v * L);
         UNROLL for (int r = 0; r < rows; r++)
@@ -155,7 +160,8 @@ LANES_TARGET static void LANES_FN(layer_run)(const hki_layer_call *call)
             .panel = call->packed,
             .bias = bias ? panel_bias : NULL,
             .inputs = layer->inputs,
-            .relu = layer->relu};
+            .relu = layer->relu,
+            .ask = {.from = call->packed}};
     for (int64_t begin = 0, vectors; begin < layer->outputs; begin += vectors * L) {
         vectors = LANES_FN(panel_vectors)(layer->outputs, begin);
         tile.outputs = hki_min(layer->outputs - begin, vectors * L);

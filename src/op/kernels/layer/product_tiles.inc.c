@@ -210,6 +210,7 @@ typedef struct LANES_FN(part) {
 typedef struct LANES_FN(product_block) {
     int64_t i0, i1, j0, j1, k0, k1;
     int64_t live;          /* sums that wait, of each tile */
+    bool packs;            /* b is packed panel by panel, on the way */
     LANES_FN(part) next_a; /* what the next block copies of a transposed one */
 } LANES_FN(product_block);
 
@@ -254,6 +255,26 @@ static void LANES_FN(tree_sweep)(const hki_product_call *call, const LANES_FN(pr
     }
 }
 
+/* Lines of the panel of a transposed b that is packed after the one at column j. */
+static hki_ask LANES_FN(panel_behind)(const hki_product *p, const LANES_FN(product_block) * b,
+                                      int64_t j)
+{
+    const int64_t width = HKI_LAYER_PANEL_VECTORS * L;
+    const bool is_last = j + width >= b->j1, goes_on = b->k1 < p->k;
+    const int64_t next = !is_last ? j + width : goes_on ? b->j0 : b->j1;
+    const int64_t k = !is_last ? b->k0 : goes_on ? b->k1 : 0;
+    const int64_t rows = hki_min(p->n - next, width), depth = hki_min(b->k1 - b->k0, p->k - k);
+    hki_ask ask = {.from = p->b};
+    if (rows <= 0)
+        return ask;
+    ask.from = (const char *)((const T *)p->b + next * p->ldb + k);
+    ask.row = p->ldb * (int64_t)sizeof(T);
+    while ((HKI_CACHE_LINE << ask.shift) < depth * (int64_t)sizeof(T))
+        ask.shift++;
+    ask.last = (rows << ask.shift) - 1;
+    return ask;
+}
+
 /* The same of sums in the order of k; copies of a that is not transposed are made on the way. */
 static void LANES_FN(product_sweep)(const hki_product_call *call, const LANES_FN(product_block) * b)
 {
@@ -267,13 +288,20 @@ static void LANES_FN(product_sweep)(const hki_product_call *call, const LANES_FN
             .y_row = p->ldc,
             .panel = call->b,
             .inputs = depth,
-            .continues = b->k0 > 0 || p->adds};
+            .continues = b->k0 > 0 || p->adds,
+            .ask = {.from = call->b}};
     if (p->trans_a)
         LANES_FN(product_gather_a)(call, b->i0, b->i1, b->k0, b->k1, call->a);
     for (int64_t j = b->j0, vectors; j < b->j1; j += vectors * L) {
         vectors = LANES_FN(panel_vectors)(b->j1, j);
         tile.outputs = hki_min(b->j1 - j, vectors * L);
-        for (int64_t t = 0, i = b->i0, end; t < tiles; t++, i = end) {
+        if (b->packs) {
+            LANES_FN(product_pack_b)
+            (p, j, j + tile.outputs, b->k0, b->k1,
+             (T *)call->b + (tile.panel - (const T *)call->b));
+            tile.ask = LANES_FN(panel_behind)(p, b, j);
+        }
+        for (int64_t t = 0, i = b->i0, end; t < tiles; t++, i = end, tile.ask.begin += depth) {
             end = b->i0 + LANES_FN(tile_begin)(rows, tiles, t + 1);
             T *copy = call->a;
             if (copy)
@@ -308,14 +336,18 @@ static void LANES_FN(product)(const hki_product_call *call)
     const hki_product *p = call->product;
     /* sums that wait are a block's: then all of its k comes first */
     const int64_t outer = call->waiting_step ? call->rows : p->m;
-    LANES_FN(product_block) b = {0};
+    /* Of few rows, copying weights waits for memory for a good part of the time, if they are not fetched early. */
+    LANES_FN(product_block)
+    b = {.packs = p->trans_b && !call->pairs && p->m >= LAYER_ROWS &&
+                  p->m <= hki_min(6 * LAYER_ROWS, call->rows)};
     for (b.j0 = 0; b.j0 < p->n; b.j0 = b.j1) {
         b.j1 = hki_min(b.j0 + call->columns, p->n);
         for (int64_t first = 0; first < p->m; first += outer) {
             b.live = 0;
             for (b.k0 = 0; b.k0 < p->k; b.k0 = b.k1) {
                 b.k1 = hki_min(b.k0 + call->depth, p->k);
-                LANES_FN(product_pack_b)(p, b.j0, b.j1, b.k0, b.k1, call->b);
+                if (!b.packs)
+                    LANES_FN(product_pack_b)(p, b.j0, b.j1, b.k0, b.k1, call->b);
                 for (b.i0 = first; b.i0 < hki_min(first + outer, p->m); b.i0 = b.i1) {
                     b.i1 = hki_min(b.i0 + call->rows, p->m);
                     LANES_FN(look_ahead)(call, &b);
