@@ -30,6 +30,7 @@ KINDS = (
          lambda peer, case, threads, what: choices.pytorch_choices(threads, what, has_images(case), peer.facts["has_mkl"], case.args.device)),
     Kind("jax", "JAX", ["networks_jax.py"], choices.JAX, lambda peer, case, threads, what: choices.jax_choices(has_images(case)),
          models=WRITTEN),
+    Kind("mlx", "MLX", ["networks_mlx.py"], choices.MLX, lambda peer, case, threads, what: choices.mlx_choices(), models=WRITTEN),
     Kind("onnxruntime", "ONNX Runtime", ["networks_frozen.py", "onnxruntime"], choices.ONNXRUNTIME,
          lambda peer, case, threads, what: choices.onnxruntime_choices(threads), ("infer",)),
     Kind("openvino", "OpenVINO", ["networks_frozen.py", "openvino"], choices.OPENVINO,
@@ -93,7 +94,7 @@ class Peer:
     def server(self, threads, setting, what):
         told = {name: value for name, value in setting.items() if name != "env"}
         # Compiled code is made once for each setting, and needs its process to itself.
-        own = [what, told] if told.get("compile", "no") != "no" else None
+        own = [what, told] if told.get("compile") not in (None, 0, "no") else None
         key = repr((threads, sorted(setting["env"].items()), own))
         server = self.servers.pop(key, None)
         if server is None or server.process.has_ended:

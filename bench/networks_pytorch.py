@@ -16,6 +16,7 @@ Works with PyTorch 1.13 and newer. Exit status 3: there is no PyTorch, or no Num
 import ctypes
 import gc
 import sys
+import warnings
 
 try:
     import numpy as np
@@ -277,4 +278,5 @@ def facts():
 
 
 if __name__ == "__main__":
+    warnings.simplefilter("ignore")  # of what there is besides
     obey(sys.argv[1:], Network, facts)

@@ -89,6 +89,15 @@ def blas_choices(threads):
     yield Choice("BLAS kernels", environments(*({"OPENBLAS_CORETYPE": core} for core in ("SkylakeX", "Haswell"))))
 
 
+def process_choices(threads, has_mkl):
+    """Of PyTorch: what its process is started with."""
+    yield from memory_choices()
+    yield from openmp_choices(threads)
+    yield Choice("vectors", environments({"ATEN_CPU_CAPABILITY": "avx512"}, {"ATEN_CPU_CAPABILITY": "avx2"}))
+    if not has_mkl:
+        yield from blas_choices(threads)
+
+
 PYTORCH = {"format": "contiguous", "onednn": "on", "update": "default", "mode": "inference_mode", "freeze": "no", "compile": "no",
            "compiled": "model", "wrapper": "python", "graph": 0, "env": {}}
 COMPILE_MODES = ("default", "max-autotune-no-cudagraphs")
@@ -119,13 +128,10 @@ def pytorch_choices(threads, what, has_images=True, has_mkl=False, device=None):
     else:
         yield from format_choices(has_images)
     if what == "train":
-        yield Choice("update", [{"update": "foreach"}, {"update": "fused"}])
+        # On GPUs foreach is the default.
+        yield Choice("update", [{"update": "foreach"}, {"update": "fused"}][bool(device):])
     if not device:
-        yield from memory_choices()
-        yield from openmp_choices(threads)
-        yield Choice("vectors", environments({"ATEN_CPU_CAPABILITY": "avx512"}, {"ATEN_CPU_CAPABILITY": "avx2"}))
-        if not has_mkl:
-            yield from blas_choices(threads)
+        yield from process_choices(threads, has_mkl)
         if what == "infer":
             yield Choice("mode", [{"mode": "no_grad"}])
             yield Choice("freeze", [{"freeze": "traced"}, {"freeze": "optimized"}])
@@ -143,9 +149,15 @@ def jax_choices(has_images):
     yield Choice("products", environments({"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false"}))
 
 
-MLX = {"format": "contiguous", "env": {}}
+MLX = {"compile": 0, "env": {}}
 ONNXRUNTIME = {"spinning": 1, "mode": "sequential", "env": {}}
 OPENVINO = {"hint": "LATENCY", "pinning": "default", "env": {}}
+
+
+def mlx_choices():
+    yield Choice("mlx.compile", [{"compile": 1}])
+    yield from memory_choices()
+    yield Choice("BLAS threads", environments({"OPENBLAS_NUM_THREADS": "1"}))
 
 
 def onnxruntime_choices(threads):
@@ -277,17 +289,18 @@ class Settings:
         return Found(setting, start, [choice.name for choice in choices if choice.name not in tried])
 
 
-def add_arguments(parser):
+def add_arguments(parser, has_compile=True):
     parser.add_argument("--calibration", metavar="FILE", help="where the settings of peers are kept for each machine "
                         "(default: hocket-bench/settings.json in $XDG_CACHE_HOME or ~/.cache)")
     parser.add_argument("--search", choices=["kept", "again", "none"], default="kept",
                         help="settings of peers: those kept, and a search for the others (default); a search for all; those kept alone")
-    parser.add_argument("--compile", action="append", metavar="NAME", help="of which networks the search tries torch.compile, which takes "
-                        "minutes for each: all (default), none, or names; may be repeated")
+    if has_compile:
+        parser.add_argument("--compile", action="append", metavar="NAME", help="of which networks the search tries torch.compile, which "
+                            "takes minutes for each: all (default), none, or names; may be repeated")
 
 
 def finish_arguments(args, parser, names=()):
-    args.compile = args.compile or ["all"]
+    args.compile = getattr(args, "compile", None) or ["all"]
     wrong = [name for name in args.compile if name not in ("all", "none", *names)]
     if wrong:
         parser.error(f"--compile {wrong[0]}: neither all nor none" + (f" nor one of {', '.join(names)}" if names else ""))

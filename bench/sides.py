@@ -15,8 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 HERE = os.path.dirname(os.path.abspath(__file__))
 DATA = "/usr/share/datasets/fashion-mnist"
 # Variables that choose how a program computes. None is taken over from whoever starts a benchmark: some slow newer machines.
-CHOSEN = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "MALLOC_", "GLIBC_TUNABLES", "ATEN_", "ONEDNN_", "DNNL_",
-          "THP_MEM_", "TORCHINDUCTOR_FREEZING", "XLA_FLAGS", "JAX_CPU_", "NPROC", "LD_PRELOAD")
+CHOSEN = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "MALLOC_", "GLIBC_", "ATEN_", "ONEDNN_", "DNNL_",
+          "THP_MEM_", "TORCHINDUCTOR_", "XLA_", "JAX_CPU_", "NPROC", "LD_PRELOAD")
 DISTURBED = 0.10  # share of the cores that others may use before a run counts as disturbed
 
 
