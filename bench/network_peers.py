@@ -41,8 +41,8 @@ KINDS = (
 class Server:
     """A process of a peer in one environment. It has the libraries loaded; a child of it holds a network."""
 
-    def __init__(self, peer, env):
-        self.process = Process([peer.python, os.path.join(HERE, peer.program[0]), *peer.program[1:]], env)
+    def __init__(self, peer, threads, env):
+        self.process = Process([peer.python, os.path.join(HERE, peer.program[0]), *peer.program[1:]], env, threads)
         self.words, self.told = None, {}
 
     def ask(self, *words):
@@ -98,7 +98,7 @@ class Peer:
         key = repr((threads, sorted(setting["env"].items()), own))
         server = self.servers.pop(key, None)
         if server is None or server.process.has_ended:
-            server = Server(self, choices.environment(threads, setting))
+            server = Server(self, threads, choices.environment(threads, setting))
         self.servers[key] = server
         for old in list(self.servers)[:-MOST_PROCESSES]:
             self.servers.pop(old).process.end()

@@ -9,9 +9,11 @@ what may make it faster is tried, one choice after another (peer_settings.py), a
 each network, size, number of threads, and of training and inference: --compile. Rounds measure a peer as it comes and by what was found;
 its figure is the better median. hocket is as it comes.
 
-Each side is a process of its own for each network, size, number of threads and environment. Whoever has not its turn is stopped. A figure of
-a round is its least time, for the sake of machines that others use too, with one core its processor time, on a GPU its median, and of all
-rounds their median. Ratios are the peer's through hocket's: above 1 hocket is faster, or takes less.
+Each side is a process of its own for each network, size, number of threads and environment, and has as many cores as threads: what a thread
+spends in waiting for another one is no part of the time of one core. Whoever has not its turn is stopped. A figure of a round is its least
+time, for the sake of machines that others use too, with one core its processor time, on a GPU its median, and of all rounds their median.
+Beside other programs, threads that spin take hundreds of times as long: how much others use is told, and such ratios of several cores say
+nothing. Ratios are the peer's through hocket's: above 1 hocket is faster, or takes less.
 
 Memory, beside PyTorch as it comes, is what making the network and three steps take at most (the peak of the resident set), before anything
 else but a warm-up. What that freed has gone back to the system, and all pages of libraries are mapped, so that neither side has memory that
@@ -35,7 +37,7 @@ import peer_settings
 from network_peers import KINDS, find_peers
 from networks_program import TEXTS
 from peer_process import Process
-from sides import HERE, Refusal, clean_environment, note, processor
+from sides import HERE, Refusal, clean_environment, note, others_share, processor
 
 # Of each network: options at the book's size, and at a small one. Batches are such that a step takes about a second at most.
 SIZES = {
@@ -68,7 +70,7 @@ def words_of(options):
 def hocket(command, threads, libraries, **more):
     """Nothing is set but its number of cores."""
     env = {**clean_environment(), **more, "HOCKET_CORES": str(threads)}
-    return Process(command, {**env, "LD_LIBRARY_PATH": libraries} if libraries else env)
+    return Process(command, {**env, "LD_LIBRARY_PATH": libraries} if libraries else env, threads)
 
 
 def told(answer, who):
@@ -93,6 +95,7 @@ class Case:
         self.seconds = {}  # (side, variant, what, threads): of each round
         self.found = {}    # (peer, what, threads): a peer_settings.Found
         self.bytes = {}    # side: of the fresh process
+        self.others = []   # share of the cores that others used, before each round
 
     # -- hocket's side
 
@@ -156,6 +159,7 @@ class Case:
             peer.rest()
         ours = self.our_sides()
         for turn in range(self.args.rounds):
+            self.others.append(others_share(0.2))  # nobody has its turn
             for threads in self.args.threads:
                 sides = [lambda threads=threads: self.measure_ours(ours, threads)]
                 sides += [lambda peer=peer, threads=threads: self.measure_peer(peer, threads) for peer in peers]
@@ -243,12 +247,13 @@ def run(args):
             for threads in args.threads:
                 table.print_part(cases, peers, what, threads)
         table.print_memory(cases)
+        table.print_others(cases)
         table.sum_up(cases, peers, args.threads)
     return cases
 
 
 def as_json(cases):
-    return [{"name": case.name, "size": case.size, "batch": case.batch, "bytes": case.bytes,
+    return [{"name": case.name, "size": case.size, "batch": case.batch, "bytes": case.bytes, "others": case.others,
              "settings": [{"side": key[0], "what": key[1], "threads": key[2], "setting": found.setting, "not_tried": found.missing}
                           for key, found in case.found.items()],
              "seconds": [{"side": key[0], "variant": key[1], "what": key[2], "threads": key[3], "values": values}

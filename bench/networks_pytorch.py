@@ -15,6 +15,7 @@ Works with PyTorch 1.13 and newer. Exit status 3: there is no PyTorch, or no Num
 """
 import ctypes
 import gc
+import logging
 import sys
 import warnings
 
@@ -278,5 +279,6 @@ def facts():
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("ignore")  # of what there is besides
+    warnings.simplefilter("ignore")  # of what there is besides, and of what is not
+    logging.disable(logging.WARNING)
     obey(sys.argv[1:], Network, facts)

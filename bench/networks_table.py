@@ -2,6 +2,8 @@
 import math
 import statistics
 
+from sides import DISTURBED
+
 WHAT = ("train", "infer")
 SIZES = ("book", "small")
 
@@ -51,6 +53,14 @@ def print_memory(cases):
     for case in cases:
         ours, theirs = (f"{case.bytes[side] / 2 ** 20:.2f}" if case.bytes.get(side) else "-" for side in ("hocket", "pytorch"))
         print(f"  {f'{case.name}, {case.size}, {case.batch}':22} {ours:>26} {theirs:>26} {text_of(case.memory_ratio()):>6}")
+
+
+def print_others(cases):
+    shares = [share for case in cases for share in case.others]
+    if shares:
+        disturbed = sum(share > DISTURBED for share in shares)
+        print(f"\nothers used more than {100 * DISTURBED:.0f} % of the cores before {disturbed} of {len(shares)} rounds, "
+              f"{100 * max(shares):.0f} % at most" + "; what is said of several cores may be theirs" * (disturbed > 0))
 
 
 def sum_up(cases, peers, threads):

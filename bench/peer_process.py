@@ -15,11 +15,16 @@ RUNNING = set()
 
 
 class Process:
-    """A program and its children, which are a process group of their own."""
+    """A program and its children, which are a process group of their own, on so many cores."""
 
-    def __init__(self, command, env):
+    def __init__(self, command, env, core_count=None):
+        def begin():
+            die_with_parent()
+            if core_count:  # the last ones: the first have more of the system's work
+                os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-core_count:])
+
         self.process = subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
-                                        preexec_fn=die_with_parent)
+                                        preexec_fn=begin)
         self.has_ended, self.pending = False, b""
         RUNNING.add(self)
         self.signal(signal.SIGSTOP)

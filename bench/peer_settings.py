@@ -109,19 +109,15 @@ def format_choices(has_images):
                  + [{"format": "channels_last", "onednn": "off"}] * has_images)
 
 
-def compile_choices(what):
-    def when_compiled(*changes):
-        return lambda best: changes if best["compile"] != "no" else []
-    yield Choice("compile", [{"compile": mode, "freeze": "no"} for mode in COMPILE_MODES], True)
-    if what == "train":
-        yield Choice("compiled", when_compiled({"compiled": "model_and_loss"}), True)
-    else:
-        yield Choice("compiled and frozen", when_compiled({"freeze": "weights"}), True)
-    yield Choice("wrapper", when_compiled({"wrapper": "cpp"}), True)
+def compile_choices(what, has_parts):
+    """has_parts: training may compile the model, or the loss with it."""
+    more = [{"freeze": "no"}, {"freeze": "weights"}] if what == "infer" else [{"compiled": "model"}, {"compiled": "model_and_loss"}]
+    yield Choice("compile", [{"compile": mode, **change} for mode in COMPILE_MODES for change in more[:2 if has_parts else 1]], True)
+    yield Choice("wrapper", lambda best: [{"wrapper": "cpp"}] if best["compile"] != "no" else [], True)
 
 
-def pytorch_choices(threads, what, has_images=True, has_mkl=False, device=None):
-    """what: train or infer."""
+def pytorch_choices(threads, what, has_images=True, has_mkl=False, device=None, has_parts=True):
+    """what: train or infer; has_parts: as compile_choices has it."""
     if device:
         yield Choice("graph", [{"graph": 1}])
         yield Choice("format", [{"format": "channels_last"}] * has_images)
@@ -135,7 +131,7 @@ def pytorch_choices(threads, what, has_images=True, has_mkl=False, device=None):
         if what == "infer":
             yield Choice("mode", [{"mode": "no_grad"}])
             yield Choice("freeze", [{"freeze": "traced"}, {"freeze": "optimized"}])
-    yield from compile_choices(what)
+    yield from compile_choices(what, has_parts or what == "infer")
 
 
 JAX = {"format": "contiguous", "env": {}}

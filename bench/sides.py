@@ -43,6 +43,14 @@ def busy_seconds(cores):
     return total / tick
 
 
+def others_share(seconds, cores=None):
+    """Of these cores, or of all that we may use: what is in use over the next `seconds`, while nothing of ours runs."""
+    cores = cores or os.sched_getaffinity(0)
+    before = busy_seconds(cores)
+    time.sleep(seconds)
+    return (busy_seconds(cores) - before) / (seconds * len(cores))
+
+
 def process_seconds(pid):
     with open(f"/proc/{pid}/stat", encoding="ascii") as file:
         fields = file.read().rpartition(")")[2].split()
@@ -123,15 +131,9 @@ class Comparison:
         self.args, self.cores = args, cores
         self.requirements = []  # dicts: text, passed (or None), figures
 
-    def others(self, seconds):
-        """Share of the cores in use by processes that are not ours, over the next `seconds`."""
-        before = busy_seconds(self.cores)
-        time.sleep(seconds)
-        return (busy_seconds(self.cores) - before) / (seconds * len(self.cores))
-
     def wait_for_quiet(self):
         end = time.monotonic() + 600
-        while self.args.quiet and self.others(0.5) > DISTURBED / 2 and time.monotonic() < end:
+        while self.args.quiet and others_share(0.5, self.cores) > DISTURBED / 2 and time.monotonic() < end:
             time.sleep(2)
 
     def run_undisturbed(self, side, extra, spinner=None):

@@ -95,8 +95,9 @@ def test_choices_of_pytorch():
             assert {"format", "memory", "vectors", "compile"} <= set(names)
             assert ("waiting" in names) == ("binding" in names) == (threads > 1)
             assert ("freeze" in names) == (what == "infer")
-    modes = [change["compile"] for choice in peer_settings.pytorch_choices(2, "train") if choice.name == "compile" for change in choice.changes]
-    assert modes == ["default", "max-autotune-no-cudagraphs"]
+    for what in ("train", "infer"):
+        changes = next(choice.changes for choice in peer_settings.pytorch_choices(2, what) if choice.name == "compile")
+        assert {change["compile"] for change in changes} == {"default", "max-autotune-no-cudagraphs"} and len(changes) == 4
 
 
 # ---- the search ------------------------------------------------------------------------------------------
@@ -328,6 +329,13 @@ def test_a_process_that_ends_or_is_silent_is_an_error(spinning):
     other = Process([sys.executable, "-c", SPINS], clean_environment())
     assert "no answer" in other.ask("silent", limit=0.5)["error"]
     assert other.process.returncode is not None
+
+
+def test_a_process_has_the_cores_it_is_given():
+    process = Process([sys.executable, "-c", "import os\nfor line in iter(input, ''): print(len(os.sched_getaffinity(0)), flush=True)"],
+                      clean_environment(), 1)
+    assert process.ask("x") == 1
+    process.end()
 
 
 def test_an_answer_of_several_lines_is_read_one_by_one():
