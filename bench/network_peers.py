@@ -42,7 +42,8 @@ class Server:
     """A process of a peer in one environment. It has the libraries loaded; a child of it holds a network."""
 
     def __init__(self, peer, threads, env):
-        self.process = Process([peer.python, os.path.join(HERE, peer.program[0]), *peer.program[1:]], env, threads)
+        self.process = Process([peer.python, os.path.join(HERE, peer.program[0]), *peer.program[1:]], env,
+                               None if peer.device else threads)
         self.words, self.told = None, {}
 
     def ask(self, *words):
@@ -76,7 +77,8 @@ class Server:
 class Peer:
     """A kind that is there."""
 
-    def __init__(self, kind, python):
+    def __init__(self, kind, python, device=None):
+        self.device = device  # a GPU, beside which cores are not counted
         self.kind, self.python, self.program = kind, python, kind.program
         self.name, self.title, self.start = kind.name, kind.title, kind.start
         self.servers = {}  # by threads, environment and, where something is compiled, all of the setting; the last used last
@@ -127,14 +129,14 @@ class Peer:
         self.servers = {}
 
 
-def find_peers(names, python):
+def find_peers(names, python, device=None):
     """Those that are there; of the others it says so."""
     peers = []
     for kind in KINDS:
         if names and kind.name not in names:
             continue
         try:
-            peers.append(Peer(kind, python))
+            peers.append(Peer(kind, python, device))
         except Refusal as refusal:
             print(f"left out: {refusal}", flush=True)
     if not peers:

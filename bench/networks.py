@@ -67,10 +67,10 @@ def words_of(options):
     return [str(word) for pair in options.items() for word in pair]
 
 
-def hocket(command, threads, libraries, **more):
-    """Nothing is set but its number of cores."""
+def hocket(command, threads, libraries, device=None, **more):
+    """Nothing is set but its number of cores; beside a GPU it has all of them, as its peer has."""
     env = {**clean_environment(), **more, "HOCKET_CORES": str(threads)}
-    return Process(command, {**env, "LD_LIBRARY_PATH": libraries} if libraries else env, threads)
+    return Process(command, {**env, "LD_LIBRARY_PATH": libraries} if libraries else env, None if device else threads)
 
 
 def told(answer, who):
@@ -105,11 +105,12 @@ class Case:
         if not self.args.device:
             return {(threads, AS_IT_COMES): hocket(self.command, threads, libraries) for threads in self.args.threads}
         choices = {"XDG_CACHE_HOME": self.args.choices}
-        first = hocket(self.command, 2, libraries, HOCKET_TUNE="measure", **choices)
+        first = hocket(self.command, 2, libraries, self.args.device, HOCKET_TUNE="measure", **choices)
         for what in WHAT:
             told(first.ask(f"{what} 0"), "hocket")
         first.end()
-        return {(threads, tune): hocket(self.command, threads, libraries, **(choices if tune == "measured" else {"HOCKET_TUNE": "off"}))
+        return {(threads, tune): hocket(self.command, threads, libraries, self.args.device,
+                                         **(choices if tune == "measured" else {"HOCKET_TUNE": "off"}))
                 for threads in self.args.threads for tune in ("measured", "rules")}
 
     # -- memory
@@ -118,7 +119,7 @@ class Case:
         """In fresh processes, taking turns, before anything else."""
         values = {}
         for _ in range(rounds):
-            ours = hocket(self.command, self.args.threads[0], self.args.library_path)
+            ours = hocket(self.command, self.args.threads[0], self.args.library_path, self.args.device)
             values.setdefault("hocket", []).append(told(ours.ask("memory 3"), "hocket").get("bytes"))
             ours.end()
             for peer in peers:
@@ -224,7 +225,7 @@ def run(args):
     cases = []
     args.choices = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, args.choices, True)
-    peers = find_peers(["pytorch"] if args.device or args.memory else args.peer, args.python)
+    peers = find_peers(["pytorch"] if args.device or args.memory else args.peer, args.python, args.device)
     gpu = args.device and next((peer.facts["gpu"] for peer in peers), None)
     settings = peer_settings.Settings(args, f"{args.device}, {gpu}" if args.device else None)
     print("peers: " + ", ".join(peer.version for peer in peers) + f"; their settings are kept in {settings.kept.path}", flush=True)

@@ -271,7 +271,7 @@ class Settings:
 
     def of(self, case, network, start, choices, time_of, repeat=2):
         """Kept, or looked for. case: names peer and what is measured, for the file; network: for --compile."""
-        choices = list(choices)
+        choices = [choice for choice in choices if choice.changes]
         names = {choice.name for choice in choices}
         kept = self.kept.of(case) if self.search != "again" or case in self.forgotten else None
         self.forgotten.add(case)

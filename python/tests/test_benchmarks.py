@@ -256,6 +256,11 @@ def test_what_was_not_tried_is_said(tmp_path):
     assert "third" not in [setting["format"] for setting in asked]  # what was tried is not tried again
 
 
+def test_a_choice_of_nothing_is_not_missed(tmp_path):
+    found = settings_of(tmp_path / "settings.json", "none").of("case", "lenet", START, [Choice("nothing", []), FORMAT], None)
+    assert found.missing == ["format"]
+
+
 def test_without_a_search_peers_are_as_they_come(tmp_path):
     found = settings_of(tmp_path / "settings.json", "none").of("case", "lenet", START, [FORMAT, SLOW], None)
     assert found.setting == START and str(found) == "as it comes; not tried: format, compile"
