@@ -142,7 +142,7 @@ static row rows[] = {
     {.name = "  NumPy, from Python",
      .python = "import numpy as np; x = np.zeros((1, 2), np.float32)"},
     {.name = "  PyTorch, from Python",
-     .python = "import torch; torch.set_num_threads(1); torch.set_grad_enabled(False); x = "
+     .python = "import torch; mode = torch.inference_mode(); mode.__enter__(); x = "
                "torch.zeros(1, 2)"},
     {.name = "y = x + z", .call = add_array},
     {.name = "y = relu(x)", .call = relu},
@@ -175,7 +175,7 @@ static double run_python(const char *python, const char *setup)
     double ns = -1;
     snprintf(
         command, sizeof command,
-        "OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 %s -c '%s\n"
+        "%s -c '%s\n"
         "import timeit\n"
         "print(min(timeit.repeat(\"x + 1\", globals=globals(), number=%d, repeat=3)) / %d * 1e9)' "
         "2> /dev/null",

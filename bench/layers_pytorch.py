@@ -1,13 +1,14 @@
 """The rows of bench_layers.c in PyTorch, on one core: python bench/layers_pytorch.py [rounds]"""
 
+import os
 import statistics
 import sys
 import time
 
-import torch
-import torch.nn.functional as F
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # before PyTorch counts its cores
 
-torch.set_num_threads(1)
+import torch  # noqa: E402
+import torch.nn.functional as F  # noqa: E402
 
 
 def convolution(n, channels, size, kernel, stride, groups):

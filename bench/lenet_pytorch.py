@@ -96,9 +96,11 @@ def loss_of(x, y, params):
     return F.cross_entropy(lenet(x, params), y)
 
 
-def compiled_loss(x, y, params):
+def compiled_loss(x, y, params, args):
     """Compiled for batches like this one; both passes are, once they have run."""
-    compiled = torch.compile(loss_of, dynamic=False)
+    from torch._inductor import config
+    config.cpp_wrapper = args.wrapper == "cpp"
+    compiled = torch.compile(loss_of, dynamic=False, mode=None if args.compile == "default" else args.compile)
     for _ in range(3):
         compiled(x, y, params).backward()
     for param in params:
@@ -136,9 +138,11 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", default=os.environ.get("HOCKET_DATA_DIR") or DATA)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--format", choices=["contiguous", "channels_last"], default="channels_last")
+    parser.add_argument("--format", choices=["contiguous", "channels_last"], default="contiguous")
     parser.add_argument("--onednn", choices=["on", "off"], default="on")
-    parser.add_argument("--compile", action="store_true", help="the network and its loss by torch.compile")
+    parser.add_argument("--update", choices=["default", "foreach", "fused"], default="default")
+    parser.add_argument("--compile", default="no", help="the network and its loss by torch.compile, in this mode; no: neither")
+    parser.add_argument("--wrapper", choices=["python", "cpp"], default="python", help="what calls compiled code")
     parser.add_argument("--batch-size", type=int, default=256)
     parser.add_argument("--lr", type=float, default=0.2)
     parser.add_argument("--epochs", type=int, default=1)
@@ -157,7 +161,7 @@ def main():
     torch.backends.mkldnn.enabled = args.onednn == "on"
     images, labels = load(args.data, "train")
     params = initial_params(args)
-    optimizer = torch.optim.SGD(params, lr=args.lr, foreach=True)
+    optimizer = torch.optim.SGD(params, lr=args.lr, **({} if args.update == "default" else {args.update: True}))
     count, batch = len(labels), args.batch_size
     x_buffer = torch.empty(batch, *images.shape[1:])
     y_buffer = torch.empty(batch, dtype=torch.int64)
@@ -167,7 +171,7 @@ def main():
     limit = args.steps or 1 << 62
     epoch_seconds, accuracies = [], []
     test = load(args.data, "t10k") if args.evaluate else None
-    loss_fn = compiled_loss(images[:batch].clone(), labels[:batch].clone(), params) if args.compile else loss_of
+    loss_fn = loss_of if args.compile == "no" else compiled_loss(images[:batch].clone(), labels[:batch].clone(), params, args)
 
     start = time.monotonic()
     for epoch, order in enumerate(epoch_orders(args, count)):

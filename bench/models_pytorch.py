@@ -98,12 +98,29 @@ class Batches:
                 torch.index_select(self.labels, 0, index, out=self.y))
 
 
+def compiled(args, model):
+    """What torch.compile makes of it, where that is asked for."""
+    if args.compile == "no":
+        return model
+    from torch._inductor import config
+    config.freezing, config.cpp_wrapper = args.freeze == "weights", args.wrapper == "cpp"
+    return torch.compile(model, mode=None if args.compile == "default" else args.compile)
+
+
+def predictor(args, model, x):
+    if args.freeze in ("no", "weights"):
+        return compiled(args, model)
+    traced = torch.jit.trace(model, x)
+    return (torch.jit.freeze if args.freeze == "traced" else torch.jit.optimize_for_inference)(traced)
+
+
 def make_step(args, model, batches, losses):
-    optimizer = torch.optim.SGD(model.parameters(), lr=args.lr, foreach=True)
+    optimizer = torch.optim.SGD(model.parameters(), lr=args.lr, **({} if args.update == "default" else {args.update: True}))
+    forward = compiled(args, model)
 
     def step():
         x, y = batches.next()
-        loss = F.cross_entropy(model(x), y)
+        loss = F.cross_entropy(forward(x), y)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         optimizer.step()
@@ -139,10 +156,8 @@ def train(args):
 def infer(args):
     x, _ = Batches(args).next()
     model = build(args).eval()
-    with torch.no_grad():
-        if args.jit:
-            model = torch.jit.optimize_for_inference(torch.jit.trace(model, x))
-        micros = []
+    with torch.no_grad() if args.mode == "no_grad" else torch.inference_mode():
+        model, micros = predictor(args, model, x), []
         for i in range(-args.warm_up, args.steps):
             begun = time.perf_counter()
             model(x)
@@ -177,7 +192,12 @@ def arguments():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--format", choices=["contiguous", "channels_last"], default="contiguous")
     parser.add_argument("--onednn", choices=["on", "off"], default="on")
-    parser.add_argument("--jit", action="store_true", help="infer: traced and optimized for inference")
+    parser.add_argument("--update", choices=["default", "foreach", "fused"], default="default")
+    parser.add_argument("--mode", choices=["inference_mode", "no_grad"], default="inference_mode")
+    parser.add_argument("--freeze", choices=["no", "traced", "optimized", "weights"], default="no",
+                        help="infer: by torch.jit.trace and freeze, optimized for inference besides, or what is compiled")
+    parser.add_argument("--compile", default="no", help="by torch.compile, in this mode; no: not")
+    parser.add_argument("--wrapper", choices=["python", "cpp"], default="python", help="what calls compiled code")
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--warm-up", type=int, default=0)

@@ -2,21 +2,22 @@
 
     networks_pytorch.py [MODEL [NAME VALUE]...]
 
-Options and commands are those of bench_networks, whose head explains them. Further options: threads; format, contiguous or
-channels_last; compile, 1: by torch.compile; graph, 1: a step, or an inference, is a CUDA graph; dtype, float32 or float64. Further commands: `set NAME VALUE`; `new MODEL [NAME
-VALUE]...`, which begins anew; and `child MODEL [NAME VALUE]...`, which does so in a process of its own, until `end`: one that has
-PyTorch loaded, and has done nothing with it.
+Options and commands are those of bench_networks, whose head explains them, and of networks_program.py. Further options are what
+peer_settings.py may choose, and threads; dtype, float32 or float64. `set SETTING VALUE` changes one.
 
-Parameters are made in the order in which hocket makes them, so that they go by number. Works with PyTorch 1.13 and newer. Exit
-status 3: there is no PyTorch, or no NumPy.
+    format     contiguous or channels_last              update    default, foreach or fused
+    onednn     on or off                                mode      inference_mode or no_grad
+    freeze     of inference: no; traced, by torch.jit.trace and freeze; optimized, for inference besides; weights, of what is compiled
+    compile    no, or a mode of torch.compile           compiled  model; of training also model_and_loss
+    wrapper    python or cpp: what calls compiled code  graph     1: a step, or an inference, is a CUDA graph
+
+Works with PyTorch 1.13 and newer. Exit status 3: there is no PyTorch, or no NumPy.
 """
 import ctypes
 import gc
-import json
-import os
-import statistics
+import logging
 import sys
-import time
+import warnings
 
 try:
     import numpy as np
@@ -27,315 +28,11 @@ except ImportError as error:
     print(f"networks_pytorch: {error}", file=sys.stderr)
     sys.exit(3)
 
-
-# ---- what several of them are made of ------------------------------------------------------------------
-
-def wide(options, channels):
-    return max(1, int(channels * (options["width"] or 1) + 0.5))
-
-
-def relu():
-    return nn.ReLU(inplace=True)
-
-
-def conv_relu(inputs, channels, size, stride=1, padding=0):
-    return [nn.Conv2d(inputs, channels, size, stride, padding), relu()]
-
-
-class Side(nn.Module):
-    """What branches make of one input, side by side."""
-
-    def __init__(self, *branches):
-        super().__init__()
-        self.branches = nn.ModuleList(branches)
-
-    def forward(self, x):
-        return torch.cat([branch(x) for branch in self.branches], 1)
-
-
-class Residual(nn.Module):
-    def __init__(self, body, shortcut=None):
-        super().__init__()
-        self.body, self.shortcut = body, shortcut
-
-    def forward(self, x):
-        return self.body(x) + (self.shortcut(x) if self.shortcut else x)
-
-
-class Attention(nn.Module):
-    def __init__(self, features, heads, causal):
-        super().__init__()
-        self.query, self.key, self.value, self.output = (nn.Linear(features, features) for _ in range(4))
-        self.heads, self.causal = heads, causal
-
-    def forward(self, x):
-        n, t, features = x.shape
-        q, k, v = (layer(x).view(n, t, self.heads, -1).transpose(1, 2)
-                   for layer in (self.query, self.key, self.value))
-        return self.output(attend(q, k, v, self.causal).transpose(1, 2).reshape(n, t, features))
-
-
-def attend(q, k, v, causal=False):
-    if hasattr(F, "scaled_dot_product_attention"):
-        return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
-    scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
-    if causal:
-        scores = scores.masked_fill(torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1), float("-inf"))
-    return scores.softmax(-1) @ v
-
-
-def transformer_block(features, heads, causal):
-    attention = nn.Sequential(nn.LayerNorm(features), Attention(features, heads, causal))
-    mlp = nn.Sequential(nn.LayerNorm(features), nn.Linear(features, 4 * features), nn.GELU(),
-                        nn.Linear(4 * features, features))
-    return nn.Sequential(Residual(attention), Residual(mlp))
-
-
-# ---- images --------------------------------------------------------------------------------------------
-
-def softmax(o):
-    return nn.Sequential(nn.Flatten(), nn.Linear(o["channels"] * o["size"] ** 2, o["classes"]))
-
-
-def mlp(o):
-    units = wide(o, 256)
-    return nn.Sequential(nn.Flatten(), nn.Linear(o["channels"] * o["size"] ** 2, units), relu(),
-                         nn.Linear(units, o["classes"]))
-
-
-def lenet5(o):
-    c6, c16, u120, u84 = (wide(o, n) for n in (6, 16, 120, 84))
-    side = (o["size"] // 2 - 4) // 2
-    return nn.Sequential(nn.Conv2d(o["channels"], c6, 5, padding=2), nn.Sigmoid(), nn.AvgPool2d(2),
-                         nn.Conv2d(c6, c16, 5), nn.Sigmoid(), nn.AvgPool2d(2), nn.Flatten(),
-                         nn.Linear(c16 * side ** 2, u120), nn.Sigmoid(), nn.Linear(u120, u84), nn.Sigmoid(),
-                         nn.Linear(u84, o["classes"]))
-
-
-def dense_end(o, layers):
-    """Behind convolutions: two wide layers with dropout, and the classes."""
-    units = wide(o, 4096)
-    with torch.no_grad():
-        inputs = nn.Sequential(*layers)(torch.zeros(1, o["channels"], o["size"], o["size"])).numel()
-    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(inputs, units), relu(), nn.Dropout(0.5),
-                         nn.Linear(units, units), relu(), nn.Dropout(0.5), nn.Linear(units, o["classes"]))
-
-
-def alexnet(o):
-    c96, c256, c384 = (wide(o, n) for n in (96, 256, 384))
-    return dense_end(o, [*conv_relu(o["channels"], c96, 11, 4, 1), nn.MaxPool2d(3, 2),
-                         *conv_relu(c96, c256, 5, 1, 2), nn.MaxPool2d(3, 2), *conv_relu(c256, c384, 3, 1, 1),
-                         *conv_relu(c384, c384, 3, 1, 1), *conv_relu(c384, c256, 3, 1, 1), nn.MaxPool2d(3, 2)])
-
-
-def vgg11(o):
-    layers, inputs = [], o["channels"]
-    for convolutions, channels in ((1, 64), (1, 128), (2, 256), (2, 512), (2, 512)):
-        for _ in range(convolutions):
-            layers += conv_relu(inputs, wide(o, channels), 3, 1, 1)
-            inputs = wide(o, channels)
-        layers.append(nn.MaxPool2d(2))
-    return dense_end(o, layers)
-
-
-def nin(o):
-    def block(inputs, channels, size, stride, padding):
-        return [*conv_relu(inputs, channels, size, stride, padding), *conv_relu(channels, channels, 1),
-                *conv_relu(channels, channels, 1)]
-    c96, c256, c384 = (wide(o, n) for n in (96, 256, 384))
-    return nn.Sequential(*block(o["channels"], c96, 11, 4, 0), nn.MaxPool2d(3, 2), *block(c96, c256, 5, 1, 2),
-                         nn.MaxPool2d(3, 2), *block(c256, c384, 3, 1, 1), nn.MaxPool2d(3, 2), nn.Dropout(0.5),
-                         *block(c384, o["classes"], 3, 1, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten())
-
-
-def googlenet(o):
-    stem = [*conv_relu(o["channels"], wide(o, 64), 7, 2, 3), nn.MaxPool2d(3, 2, 1),
-            *conv_relu(wide(o, 64), wide(o, 64), 1), *conv_relu(wide(o, 64), wide(o, 192), 3, 1, 1),
-            nn.MaxPool2d(3, 2, 1)]
-    inputs, layers = wide(o, 192), []
-    for row in ((64, 96, 128, 16, 32, 32), (128, 128, 192, 32, 96, 64), None, (192, 96, 208, 16, 48, 64),
-                (160, 112, 224, 24, 64, 64), (128, 128, 256, 24, 64, 64), (112, 144, 288, 32, 64, 64),
-                (256, 160, 320, 32, 128, 128), None, (256, 160, 320, 32, 128, 128),
-                (384, 192, 384, 48, 128, 128)):
-        if not row:
-            layers.append(nn.MaxPool2d(3, 2, 1))
-            continue
-        one, before_three, three, before_five, five, pool = (wide(o, n) for n in row)
-        layers.append(Side(
-            nn.Sequential(*conv_relu(inputs, one, 1)),
-            nn.Sequential(*conv_relu(inputs, before_three, 1), *conv_relu(before_three, three, 3, 1, 1)),
-            nn.Sequential(*conv_relu(inputs, before_five, 1), *conv_relu(before_five, five, 5, 1, 2)),
-            nn.Sequential(nn.MaxPool2d(3, 1, 1), *conv_relu(inputs, pool, 1))))
-        inputs = one + three + five + pool
-    return nn.Sequential(*stem, *layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inputs, o["classes"]))
-
-
-def resnet18(o):
-    def conv_norm(inputs, channels, size, stride):
-        return [nn.Conv2d(inputs, channels, size, stride, size // 2, bias=False), nn.BatchNorm2d(channels)]
-
-    def block(inputs, channels, stride):
-        body = nn.Sequential(*conv_norm(inputs, channels, 3, stride), relu(), *conv_norm(channels, channels, 3, 1))
-        shortcut = nn.Sequential(*conv_norm(inputs, channels, 1, stride)) if stride > 1 else None
-        return [Residual(body, shortcut), relu()]
-    layers = [*conv_norm(o["channels"], wide(o, 64), 7, 2), relu(), nn.MaxPool2d(3, 2, 1)]
-    inputs = wide(o, 64)
-    for channels, stride in ((64, 1), (128, 2), (256, 2), (512, 2)):
-        layers += [*block(inputs, wide(o, channels), stride), *block(wide(o, channels), wide(o, channels), 1)]
-        inputs = wide(o, channels)
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inputs, o["classes"]))
-
-
-def densenet(o):
-    def norm_relu_conv(inputs, channels, size):
-        return nn.Sequential(nn.BatchNorm2d(inputs), relu(), nn.Conv2d(inputs, channels, size, padding=size // 2))
-    begin, growth = wide(o, 64), wide(o, 32)
-    layers = [nn.Conv2d(o["channels"], begin, 7, 2, 3), nn.BatchNorm2d(begin), relu(), nn.MaxPool2d(3, 2, 1)]
-    inputs, last = begin, begin
-    for block in range(4):
-        for _ in range(4):
-            # The identity comes first, and what is behind must not write into it.
-            body = norm_relu_conv(inputs, growth, 3)
-            layers.append(Side(nn.Identity(), body))
-            inputs += growth
-        if block < 3:
-            last = (last + 4 * growth) // 2
-            layers += [norm_relu_conv(inputs, last, 1), nn.AvgPool2d(2)]
-            inputs = last
-    return nn.Sequential(*layers, nn.BatchNorm2d(inputs), relu(), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
-                         nn.Linear(inputs, o["classes"]))
-
-
-class Patches(nn.Module):
-    def __init__(self, o, features):
-        super().__init__()
-        self.first = nn.Parameter(torch.zeros(1, 1, features))
-        self.positions = nn.Parameter(torch.zeros(1 + (o["size"] // 16) ** 2, features))
-        self.patches = nn.Conv2d(o["channels"], features, 16, 16)
-
-    def forward(self, x):
-        x = self.patches(x).flatten(2).transpose(1, 2)
-        return torch.cat([self.first.expand(x.shape[0], -1, -1), x], 1) + self.positions
-
-
-class First(nn.Module):
-    def forward(self, x):
-        return x[:, 0]
-
-
-def vit(o):
-    features = 3 * wide(o, 64)
-    blocks = [transformer_block(features, 3, False) for _ in range(o["depth"] or 12)]
-    return nn.Sequential(Patches(o, features), *blocks, nn.LayerNorm(features), First(),
-                         nn.Linear(features, o["classes"]))
-
-
-# ---- texts ---------------------------------------------------------------------------------------------
-
-class Language(nn.Module):
-    def __init__(self, o, kind):
-        super().__init__()
-        units = wide(o, 256)
-        self.embedding = nn.Embedding(o["classes"], wide(o, 64))
-        self.recurrent = kind(wide(o, 64), units, batch_first=True)
-        self.output = nn.Linear(units, o["classes"])
-
-    def forward(self, x):
-        return self.output(self.recurrent(self.embedding(x))[0])
-
-
-class Places(nn.Module):
-    def __init__(self, steps, features):
-        super().__init__()
-        self.places = nn.Parameter(torch.zeros(steps, features))
-
-    def forward(self, x):
-        return x + self.places[:x.shape[1]]
-
-
-def gpt(o):
-    features = 4 * wide(o, 32)
-    blocks = [transformer_block(features, 4, True) for _ in range(o["depth"] or 4)]
-    return nn.Sequential(nn.Embedding(o["classes"], features), Places(64, features), *blocks,
-                         nn.LayerNorm(features), nn.Linear(features, o["classes"]))
-
-
-class Seq2Seq(nn.Module):
-    def __init__(self, o):
-        super().__init__()
-        units, inputs = wide(o, 256), wide(o, 64)
-        self.embedding = nn.Embedding(o["classes"], inputs)
-        self.encoder = nn.GRU(inputs, units, batch_first=True)
-        self.decoder = nn.GRU(inputs, units, batch_first=True)
-        self.output = nn.Sequential(nn.Linear(2 * units, units), nn.Tanh(), nn.Linear(units, o["classes"]))
-
-    def forward(self, source, written):
-        read, last = self.encoder(self.embedding(source))
-        states, _ = self.decoder(self.embedding(written), last)
-        return self.output(torch.cat([states, attend(states, read, read)], 2))
-
-
-class CrossAttention(Attention):
-    """Of what is written to what was read."""
-
-    def forward(self, x, y):
-        n, t, features = x.shape
-        q, k, v = (layer(z).view(n, z.shape[1], self.heads, -1).transpose(1, 2)
-                   for layer, z in ((self.query, x), (self.key, y), (self.value, y)))
-        return self.output(attend(q, k, v).transpose(1, 2).reshape(n, t, features))
-
-
-class TransformerBlock(nn.Module):
-    """Of an encoder, or of a decoder, which looks at what was read, too."""
-
-    def __init__(self, features, is_decoder):
-        super().__init__()
-        self.attention, self.norm = Attention(features, 4, is_decoder), nn.LayerNorm(features)
-        self.look = CrossAttention(features, 4, False) if is_decoder else None
-        self.look_norm = nn.LayerNorm(features) if is_decoder else None
-        self.mlp = nn.Sequential(nn.Linear(features, 4 * features), relu(), nn.Linear(4 * features, features))
-        self.mlp_norm = nn.LayerNorm(features)
-
-    def forward(self, x, read=None):
-        x = self.norm(x + self.attention(x))
-        if self.look:
-            x = self.look_norm(x + self.look(x, read))
-        return self.mlp_norm(x + self.mlp(x))
-
-
-def sinusoids(count, features):
-    at = torch.arange(count, dtype=torch.float64)[:, None]
-    angles = at / 10000 ** (torch.arange(0, features, 2, dtype=torch.float64) / features)
-    return torch.stack([angles.sin(), angles.cos()], 2).flatten(1)[:, :features]
-
-
-class Transformer(nn.Module):
-    def __init__(self, o):
-        super().__init__()
-        features, depth = 4 * wide(o, 64), o["depth"] or 2
-        self.embedding = nn.Embedding(o["classes"], features)
-        self.encoder = nn.Sequential(*(TransformerBlock(features, False) for _ in range(depth)))
-        self.decoder = nn.ModuleList(TransformerBlock(features, True) for _ in range(depth))
-        self.output = nn.Linear(features, o["classes"])
-        self.register_buffer("positions", sinusoids(64, features).to(torch.get_default_dtype()))
-
-    def embed(self, tokens):
-        return self.embedding(tokens) + self.positions[:tokens.shape[1]]
-
-    def forward(self, source, written):
-        read, x = self.encoder(self.embed(source)), self.embed(written)
-        for block in self.decoder:
-            x = block(x, read)
-        return self.output(x)
-
-
-IMAGES = {"softmax": softmax, "mlp": mlp, "lenet5": lenet5, "alexnet": alexnet, "vgg11": vgg11, "nin": nin,
-          "googlenet": googlenet, "resnet18": resnet18, "densenet": densenet, "vit": vit}
-TEXTS = {"rnn": lambda o: Language(o, nn.RNN), "gru": lambda o: Language(o, nn.GRU),
-         "lstm": lambda o: Language(o, nn.LSTM), "gpt": gpt, "seq2seq": Seq2Seq,
-         "transformer": Transformer}
-PAIRS = ("seq2seq", "transformer")
-MODELS = list(IMAGES) + list(TEXTS)
+from networks_program import PAIRS, obey, options_of, times
+from networks_pytorch_models import IMAGES, TEXTS, attend
+from peer_settings import PYTORCH
+
+TOLD = {name: value for name, value in PYTORCH.items() if name != "env"}  # options that are settings
 
 # Of hocket's name and options; what is left out is alike.
 OPTIMIZERS = {
@@ -353,14 +50,16 @@ OPTIMIZERS = {
 # ---- the program ---------------------------------------------------------------------------------------
 
 class Network:
-    def __init__(self, model, options):
-        self.name, self.options, self.module = model, options, None
+    def __init__(self, model="mlp", *words):
+        self.name, self.module = model, None
+        self.options = options = options_of(words, TOLD)
         self.is_language = model in TEXTS
         self.called, self.graphs = {}, {}
         self.device = torch.device(options["device"])
         if self.device.type == "cuda":  # float32 is float32
             torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
             torch.backends.cudnn.benchmark = True
+        self.arrange()
 
     def make(self):
         if self.module:
@@ -369,7 +68,6 @@ class Network:
         o = self.options
         self.module = (TEXTS if self.is_language else IMAGES)[self.name](o).to(self.device, getattr(torch, o["dtype"]))
         self.module.train(not o["evaluate"])
-        self.optimizer = OPTIMIZERS[o["optimizer"]](self.module.parameters(), o)
         n, size = o["batch"], o["size"]
         if self.is_language:
             self.inputs = [torch.randint(o["classes"], (n, size)) for _ in range(1 + (self.name in PAIRS))]
@@ -381,32 +79,62 @@ class Network:
         self.arrange()
 
     def arrange(self):
-        """The threads and the format that are asked for."""
-        torch.set_num_threads(self.options["threads"])
-        if not self.module or self.is_language:
+        """As the settings have it."""
+        o = self.options
+        torch.set_num_threads(o["threads"])
+        torch.backends.mkldnn.enabled = o["onednn"] == "on"
+        if not self.module:
             return
-        memory = torch.channels_last if self.options["format"] == "channels_last" else torch.contiguous_format
-        self.graphs = {}  # parameters get other memory
-        self.module.to(memory_format=memory)
-        self.inputs = [x.to(memory_format=memory) for x in self.inputs]
+        self.called, self.graphs = {}, {}
+        if not self.is_language:
+            memory = torch.channels_last if o["format"] == "channels_last" else torch.contiguous_format
+            self.module.to(memory_format=memory)
+            self.inputs = [x.to(memory_format=memory) for x in self.inputs]
+        self.optimizer = OPTIMIZERS[o["optimizer"]](self.module.parameters(), o)
+        for group in self.optimizer.param_groups:
+            if o["update"] != "default":
+                group[o["update"]] = True
+                group["foreach" if o["update"] == "fused" else "fused"] = False
 
-    def callable(self, training):
-        """The module, or what torch.compile makes of it: for each number of threads anew."""
-        if not self.options["compile"]:
-            return self.module
-        key = (self.options["threads"], training)
-        if key not in self.called:
-            torch._dynamo.reset()
-            self.called[key] = torch.compile(self.module)
-        return self.called[key]
+    def compiled(self, function):
+        from torch._inductor import config
+        o = self.options
+        config.freezing = o["freeze"] == "weights"
+        config.cpp_wrapper = o["wrapper"] == "cpp"
+        return torch.compile(function, mode=None if o["compile"] == "default" else o["compile"])
+
+    def loss_of_module(self, *inputs_and_labels):
+        *inputs, labels = inputs_and_labels
+        return F.cross_entropy(self.module(*inputs).flatten(0, -2), labels)
+
+    def callable(self, name, function):
+        """The function, or what torch.compile makes of it."""
+        if self.options["compile"] == "no":
+            return function
+        if name not in self.called:
+            self.called[name] = self.compiled(function)
+        return self.called[name]
+
+    def loss(self, inputs, labels):
+        if self.options["compiled"] == "model_and_loss":
+            return self.callable("loss", self.loss_of_module)(*inputs, labels)
+        return F.cross_entropy(self.callable("train", self.module)(*inputs).flatten(0, -2), labels)
 
     def step(self, inputs, labels):
-        scores = self.callable(True)(*inputs)
-        loss = F.cross_entropy(scores.flatten(0, -2), labels)
+        loss = self.loss(inputs, labels)
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         self.optimizer.step()
         return loss.detach()
+
+    def predictor(self, inputs):
+        """What predicts for inputs like these."""
+        if self.options["freeze"] not in ("traced", "optimized"):
+            return self.callable("infer", self.module)
+        if "frozen" not in self.called:
+            traced = torch.jit.trace(self.module, inputs)
+            self.called["frozen"] = (torch.jit.freeze if self.options["freeze"] == "traced" else torch.jit.optimize_for_inference)(traced)
+        return self.called["frozen"]
 
     def wait(self):
         if self.device.type == "cuda":
@@ -451,9 +179,10 @@ class Network:
     def infer(self, seconds):
         self.make()
         self.module.eval()
-        with torch.inference_mode():
+        with torch.no_grad() if self.options["mode"] == "no_grad" else torch.inference_mode():
             first = [x[:1] for x in self.inputs]
-            predict = self.replay("infer", lambda: self.callable(False)(*first))
+            predictor = self.predictor(tuple(first))
+            predict = self.replay("infer", lambda: predictor(*first))
             answer = times(lambda: predict().cpu(), float(seconds))
         self.module.train(not self.options["evaluate"])
         return answer
@@ -544,67 +273,12 @@ def captured(call):
     return replay
 
 
-def times(call, seconds, each=1):
-    """Of as many calls as fit, after two, or one that takes long; a call does `each` of what is timed."""
-    begun = time.perf_counter()
-    call()
-    if time.perf_counter() - begun < 0.3:
-        call()
-    values, begun, processor = [], time.perf_counter(), time.process_time()
-    while not values or (time.perf_counter() - begun < seconds and len(values) < 100000):
-        at = time.perf_counter()
-        call()
-        values.append((time.perf_counter() - at) / each)
-    processor = (time.process_time() - processor) / len(values) / each
-    return {"seconds": statistics.median(values), "min": min(values), "max": max(values), "processor": processor,
-            "count": len(values)}
-
-
-def options_of(words):
-    options = {"classes": 10, "width": 0.0, "depth": 0, "batch": 16, "channels": 1, "size": 28,
-               "optimizer": "sgd", "lr": 0.01, "momentum": 0.0, "nesterov": 0, "decay": 0.0, "evaluate": 0,  "seed": 1,
-               "threads": 2, "format": "contiguous", "compile": 0, "graph": 0, "dtype": "float32", "device": "cpu", "together": 1}
-    for name, value in zip(words[::2], words[1::2]):
-        if name in options:  # others are hocket's alone
-            options[name] = type(options[name])(value)
-    return options
-
-
-def new(model="mlp", *words):
-    network = Network(model, options_of(words))
-    network.arrange()
-    return network
-
-
-def child(arguments):
-    process = os.fork()
-    if process:
-        os.waitpid(process, 0)
-        return
-    print("{}", flush=True)
-    obey(arguments)
-    os._exit(0)
-
-
-def obey(words):
-    """Commands until `end`."""
-    network = new(*words) if words else None
-    for line in iter(sys.stdin.readline, ""):
-        name, *arguments = line.split()
-        try:
-            if name == "end":
-                return
-            if name == "child":
-                child(arguments)
-                answer = {}  # to `end`
-            elif name == "new":
-                network, answer = new(*arguments), {}
-            else:
-                answer = getattr(network, name)(*arguments)
-        except Exception as error:  # of any kind: what this side cannot do
-            answer = {"error": f"{type(error).__name__}: {error}"[:300]}
-        print(json.dumps(answer), flush=True)
+def facts():
+    gpu = torch.cuda.get_device_name(0) if torch.cuda.is_available() else None
+    return {"version": torch.__version__, "has_mkl": torch.backends.mkl.is_available(), "gpu": gpu}
 
 
 if __name__ == "__main__":
-    obey(sys.argv[1:])
+    warnings.simplefilter("ignore")  # of what there is besides, and of what is not
+    logging.disable(logging.WARNING)
+    obey(sys.argv[1:], Network, facts)

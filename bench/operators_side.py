@@ -1,5 +1,5 @@
 """One library's side of bench/operators: measures the cases that it is asked for, one after another, in one of these ways:
-called; captured (hocket) or compiled (PyTorch), and then called.
+called; captured (hocket), or compiled or autotuned (PyTorch), and then called.
 
     operators_side.py LIBRARY THREADS        questions and answers are JSON objects, one a line
 """
@@ -20,7 +20,7 @@ class Hocket:
     def __init__(self, threads):
         import hocket
         self.lib, self.version = hocket, hocket.__version__
-        self.names = {"hk": hocket, "lib": hocket}
+        self.names, self.facts = {"hk": hocket, "lib": hocket}, {}
 
     def array(self, values):
         return self.lib.asarray(values)
@@ -45,15 +45,20 @@ class Torch:
     def __init__(self, threads):
         import torch
         torch.set_num_threads(threads)
-        torch.set_grad_enabled(False)
+        self.mode = torch.inference_mode()
+        self.mode.__enter__()  # until the process ends
         self.lib, self.version = torch, torch.__version__
+        self.facts = {"has_mkl": torch.backends.mkl.is_available()}
         self.names = {"torch": torch, "lib": torch, "F": torch.nn.functional}
 
     def array(self, values):
         return self.lib.from_numpy(values)
 
-    def compiled(self, function, values):
-        compiled = self.lib.compile(function, dynamic=False)
+    def autotuned(self, function, values):
+        return self.compiled(function, values, "max-autotune-no-cudagraphs")
+
+    def compiled(self, function, values, mode=None):
+        compiled = self.lib.compile(function, dynamic=False, mode=mode)
         for _ in range(2):
             compiled(*values)
         return compiled
@@ -66,7 +71,7 @@ class Torch:
 class NumPy:
     def __init__(self, threads):
         self.version = np.__version__
-        self.names = {"lib": np}
+        self.names, self.facts = {"lib": np}, {}
 
     def array(self, values):
         return values
@@ -130,7 +135,7 @@ def main():
     for line in sys.stdin:
         question = json.loads(line)
         if "hello" in question:
-            answer = {"version": library.version if library else None}
+            answer = {"version": library.version, **library.facts} if library else {"version": None}
         else:
             index, way = question["case"], question["way"]
             try:

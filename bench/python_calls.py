@@ -20,7 +20,6 @@ def sides():
     yield "numpy", np.ones(2, "float32"), np.ones((2, 2), "float32"), lambda: None
     try:
         import torch
-        torch.set_num_threads(1)
         yield "torch", torch.ones(2), torch.ones(2, 2), lambda: None
     except ImportError:
         pass

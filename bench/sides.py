@@ -1,9 +1,11 @@
-"""What the comparisons share: programs that take turns on the same cores, how much others used these
-meanwhile, and PyTorch's settings. Python's standard library only.
+"""What the comparisons share: programs that take turns on the same cores, and how much others used these meanwhile. Python's standard
+library only.
 """
+import ctypes
 import json
 import os
 import resource
+import signal
 import statistics
 import subprocess
 import sys
@@ -12,11 +14,18 @@ from concurrent.futures import ThreadPoolExecutor
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DATA = "/usr/share/datasets/fashion-mnist"
+# Variables that choose how a program computes. None is taken over from whoever starts a benchmark: some slow newer machines.
+CHOSEN = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "MALLOC_", "GLIBC_", "ATEN_", "ONEDNN_", "DNNL_",
+          "THP_MEM_", "TORCHINDUCTOR_", "XLA_", "JAX_CPU_", "NPROC", "LD_PRELOAD")
 DISTURBED = 0.10  # share of the cores that others may use before a run counts as disturbed
 
 
 class Refusal(Exception):
     """What is missing, to the user."""
+
+
+def clean_environment():
+    return {name: value for name, value in os.environ.items() if not name.startswith(CHOSEN)}
 
 
 # ---- runs --------------------------------------------------------------------------------------------
@@ -32,6 +41,14 @@ def busy_seconds(cores):
                 times = [int(field) for field in fields]
                 total += sum(times[:3]) + sum(times[5:8])  # all but idle, iowait and guests
     return total / tick
+
+
+def others_share(seconds, cores=None):
+    """Of these cores, or of all that we may use: what is in use over the next `seconds`, while nothing of ours runs."""
+    cores = cores or os.sched_getaffinity(0)
+    before = busy_seconds(cores)
+    time.sleep(seconds)
+    return (busy_seconds(cores) - before) / (seconds * len(cores))
 
 
 def process_seconds(pid):
@@ -65,6 +82,11 @@ class Spinner:
         self.process.wait()
 
 
+def die_with_parent():
+    """For a process that has just begun: one that is stopped does not see that its parent is gone."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
 class Side:
     """One program with one setting."""
 
@@ -74,7 +96,7 @@ class Side:
     def run(self, extra, timeout=3600):
         """Runs it once; the objects it printed."""
         try:
-            done = subprocess.run(self.command + extra, env={**os.environ, **self.env}, text=True,
+            done = subprocess.run(self.command + extra, env={**clean_environment(), **self.env}, text=True,
                                   capture_output=True, timeout=timeout, check=False)
         except subprocess.TimeoutExpired as error:
             raise Refusal(f"{self.title}: not done after {timeout:.0f} s") from error
@@ -107,18 +129,11 @@ class Comparison:
 
     def __init__(self, args, cores):
         self.args, self.cores = args, cores
-        self.calibration = {}   # PyTorch's fastest settings, by name
         self.requirements = []  # dicts: text, passed (or None), figures
-
-    def others(self, seconds):
-        """Share of the cores in use by processes that are not ours, over the next `seconds`."""
-        before = busy_seconds(self.cores)
-        time.sleep(seconds)
-        return (busy_seconds(self.cores) - before) / (seconds * len(self.cores))
 
     def wait_for_quiet(self):
         end = time.monotonic() + 600
-        while self.args.quiet and self.others(0.5) > DISTURBED / 2 and time.monotonic() < end:
+        while self.args.quiet and others_share(0.5, self.cores) > DISTURBED / 2 and time.monotonic() < end:
             time.sleep(2)
 
     def run_undisturbed(self, side, extra, spinner=None):
@@ -139,32 +154,6 @@ class Comparison:
                 break
         return records, max(others, 0)
 
-    def fastest_setting(self, threads, time_of, repeat=2, only=None):
-        """The fastest setting of PyTorch: one choice after another, each against the best so far, best of
-        some short runs; what gains less than 2 % is left out. time_of: seconds of one run; only: names of
-        choices."""
-        best = PEER_START
-        for choice, settings in peer_choices(threads):
-            if only and choice not in only:
-                continue
-            tried = [best] + [merged(best, setting) for setting in settings]
-            times = {}
-            for _ in range(repeat):
-                for i, setting in enumerate(tried):
-                    try:
-                        seconds = time_of(setting)
-                        times[i] = min(seconds, times.get(i, seconds))
-                    except Refusal:
-                        if i == 0:
-                            raise
-                        # else a setting that does not run here
-            for i, seconds in times.items():
-                note(f"  {threads} threads, {choice}: {described(tried[i])}: {seconds:.3g} s")
-            fastest = min(times, key=times.get)
-            if times[fastest] < 0.98 * times[0]:
-                best = tried[fastest]
-        return best
-
     def require(self, text, passed, figures):
         self.requirements.append({"text": text, "passed": passed, "figures": figures})
 
@@ -175,57 +164,18 @@ class Comparison:
             print(f"  {word}  {row['text']}: {row['figures']}")
 
 
-# ---- PyTorch's settings ------------------------------------------------------------------------------
-
-PEER_START = {"format": "contiguous", "onednn": "on", "env": {}}
-
-
-def merged(setting, change):
-    return {**setting, **change, "env": {**setting["env"], **change.get("env", {})}}
-
-
-def described(setting):
-    env = " ".join(f"{name}={value}" for name, value in setting["env"].items())
-    return f"{setting['format']}, oneDNN {setting['onednn']}" + (f", {env}" if env else "")
-
-
-def peer_choices(threads):
-    """What may make PyTorch faster, in the order in which it is tried."""
-    yield "format", [{"format": "channels_last"}, {"onednn": "off"},
-                     {"format": "channels_last", "onednn": "off"}]
-    # glibc returns large blocks to the system at once: each step would fault its pages in again.
-    yield "memory", [{"env": {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
-                              "MALLOC_TOP_PAD_": str(1 << 28)}}]
-    if threads > 1:
-        yield "waiting", [{"env": {"OMP_WAIT_POLICY": "passive"}}, {"env": {"OMP_WAIT_POLICY": "active"}},
-                          {"env": {"GOMP_SPINCOUNT": "100000"}}]
-        yield "binding", [{"env": {"OMP_PROC_BIND": "true"}}]
-    yield "vectors", [{"env": {"ATEN_CPU_CAPABILITY": "avx512"}}]
-    folder = "/usr/lib/x86_64-linux-gnu"
-    flavours = [name for name in sorted(os.listdir(folder) if os.path.isdir(folder) else [])
-                if os.path.exists(f"{folder}/{name}/libblas.so.3")]
-    yield "BLAS", [{"env": {"LD_LIBRARY_PATH": f"{folder}/{name}", "OPENBLAS_NUM_THREADS": str(threads)}}
-                   for name in flavours if name.startswith(("openblas-", "blis-"))]
-    # An OpenBLAS that is older than the processor takes its slowest kernels; hocket's own choice never does.
-    yield "BLAS kernels", [{"env": {"OPENBLAS_CORETYPE": core}} for core in ("SkylakeX", "Haswell")]
-
-
-def pytorch_environment(threads, setting):
-    return {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": str(threads), **setting["env"]}
-
-
-def pytorch_version(python):
-    """Refuses where this Python has no PyTorch."""
+def pytorch_facts(python):
+    """{"version": …, "has_mkl": whether its products are MKL's}. Refuses where this Python has no PyTorch."""
+    code = "import json, torch; print(json.dumps({'version': torch.__version__, 'has_mkl': torch.backends.mkl.is_available()}))"
     try:
-        done = subprocess.run([python, "-c", "import torch; print(torch.__version__)"], text=True,
-                              capture_output=True, check=False)
+        done = subprocess.run([python, "-c", code], text=True, capture_output=True, check=False)
     except OSError as error:
         raise Refusal(f"{python} does not run: {error}") from error
     if done.returncode:
         reason = (done.stderr.strip() or "no reason given").splitlines()[-1]
         raise Refusal(f"{python} has no PyTorch ({reason}); "
                       "on Debian: apt-get install python3-torch, or another Python: --python PATH")
-    return done.stdout.strip()
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 # ---- texts -------------------------------------------------------------------------------------------
