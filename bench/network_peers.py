@@ -24,6 +24,12 @@ def has_images(case):
     return case.name not in (*TEXTS, "softmax", "mlp")
 
 
+def family(case):
+    """Networks whose processes like the same environment."""
+    return {"softmax": "layers", "mlp": "layers", "vit": "attention", "gpt": "attention", "transformer": "attention"}.get(
+        case.name, "recurrence" if case.name in TEXTS else "convolutions")
+
+
 WRITTEN = ("mlp", "lenet5", "gpt")
 KINDS = (
     Kind("pytorch", "PyTorch", ["networks_pytorch.py"], choices.PYTORCH,

@@ -34,7 +34,7 @@ import tempfile
 
 import networks_table as table
 import peer_settings
-from network_peers import KINDS, find_peers
+from network_peers import KINDS, family, find_peers
 from networks_program import TEXTS
 from peer_process import Process
 from sides import HERE, Refusal, clean_environment, note, others_share, processor
@@ -143,9 +143,14 @@ class Case:
             if "error" in answer:
                 raise Refusal(answer["error"])
             return self.figure(answer, threads)
+        choices = list(peer.choices(self, threads, what))
+        environments = [choice for choice in choices if choice.is_environment()]
+        kin = f"networks: {peer.version}, {what}, {family(self)}, {self.size}, {threads} threads"
         case = f"networks: {peer.version}, {what}, {self.name}, {' '.join(self.words)}, {threads} threads"
         try:
-            self.found[peer.name, what, threads] = settings.of(case, self.name, peer.start, peer.choices(self, threads, what), time_of)
+            shared = settings.of(kin, self.name, peer.start, environments, time_of)
+            found = settings.of(case, self.name, shared.setting, [choice for choice in choices if choice not in environments], time_of)
+            self.found[peer.name, what, threads] = peer_settings.Found(found.setting, peer.start, shared.missing + found.missing)
         except Refusal as refusal:
             note(f"    {peer.title}, {self.name}, {what}: left out: {refusal}")
 

@@ -47,6 +47,10 @@ class Choice:
     def __init__(self, name, changes, is_slow=False):
         self.name, self.changes, self.is_slow = name, changes, is_slow
 
+    def is_environment(self):
+        """Whether each of its changes is made by a process of its own."""
+        return not callable(self.changes) and all(set(change) == {"env"} for change in self.changes)
+
     def after(self, best):
         return self.changes(best) if callable(self.changes) else self.changes
 
