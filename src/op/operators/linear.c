@@ -113,30 +113,6 @@ static void gather_rows(const hki_tensor *x, size_t item, int64_t row, int64_t r
     }
 }
 
-#define ADD_BIAS(name, T)                                                                          \
-    static void add_bias_##name(const T *bias, int64_t stride, T *y, int64_t rows,                 \
-                                int64_t columns, int64_t y_stride)                                 \
-    {                                                                                              \
-        for (int64_t i = 0; i < rows; i++)                                                         \
-            for (int64_t j = 0; j < columns; j++)                                                  \
-                y[i * y_stride + j] += bias[j * stride];                                           \
-    }
-
-ADD_BIAS(f32, float)
-ADD_BIAS(f64, double)
-
-/* Adds the bias to a tile at y, as the operator add would. */
-static void add_bias(const hki_tensor *bias, char *y, hki_matrix_tile tile, int64_t y_stride)
-{
-    const int64_t stride = bias->strides[0], at = tile.column * stride;
-    if (bias->dtype == HK_F32)
-        add_bias_f32((const float *)bias->data + at, stride, (float *)(void *)y, tile.rows,
-                     tile.columns, y_stride);
-    else
-        add_bias_f64((const double *)bias->data + at, stride, (double *)(void *)y, tile.rows,
-                     tile.columns, y_stride);
-}
-
 static void linear_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const hki_tensor *x = &call->in[0], *weight = &call->in[1], *bias = &call->in[2];
@@ -165,10 +141,13 @@ static void linear_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
         else
             left = hki_matrix_block(all, x->dtype, tile.row, tile.rows, 0, k);
         hki_matrix right = hki_matrix_block(transposed, x->dtype, 0, k, tile.column, tile.columns);
-        if (!hki_matrix_product(call, piece, x->dtype, left, right, false, y, n))
-            break;
+        hki_matrix_bias added = {NULL, 0};
         if (bias->ndim >= 0)
-            add_bias(bias, y, tile, n);
+            added = (hki_matrix_bias){(const char *)bias->data +
+                                          tile.column * bias->strides[0] * out_item,
+                                      bias->strides[0]};
+        if (!hki_matrix_product(call, piece, x->dtype, left, right, added, false, y, n))
+            break;
     }
     if (gathered)
         hki_scratch_release(call, gathered, gathered_bytes);

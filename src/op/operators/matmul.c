@@ -217,7 +217,8 @@ static void matmul_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
         char *out = (char *)c->data + ((entry * m + tile.row) * n + tile.column) * out_item;
         left = hki_matrix_block(left, a->dtype, tile.row, tile.rows, 0, k);
         right = hki_matrix_block(right, a->dtype, 0, k, tile.column, tile.columns);
-        if (!hki_matrix_product(call, piece, a->dtype, left, right, by_samples, out, n))
+        if (!hki_matrix_product(call, piece, a->dtype, left, right, (hki_matrix_bias){NULL, 0},
+                                by_samples, out, n))
             return;
     }
 }

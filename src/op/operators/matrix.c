@@ -173,8 +173,21 @@ static bool multiply(const hki_kernel_call *call, int64_t piece, hk_dtype dtype,
     return true;
 }
 
+#define ADD_BIAS(name, T)                                                                          \
+    static void add_bias_##name(hki_matrix_bias bias, T *c, int64_t rows, int64_t columns,         \
+                                int64_t c_stride)                                                  \
+    {                                                                                              \
+        const T *added = bias.data;                                                                \
+        for (int64_t i = 0; i < rows; i++)                                                         \
+            for (int64_t j = 0; j < columns; j++)                                                  \
+                c[i * c_stride + j] += added[j * bias.stride];                                     \
+    }
+ADD_BIAS(f32, float)
+ADD_BIAS(f64, double)
+
 bool hki_matrix_product(const hki_kernel_call *call, int64_t piece, hk_dtype dtype, hki_matrix a,
-                        hki_matrix b, bool by_samples, void *c, int64_t c_stride)
+                        hki_matrix b, hki_matrix_bias bias, bool by_samples, void *c,
+                        int64_t c_stride)
 {
     const hk_dtype result = hki_matrix_result_dtype(dtype);
     const bool converts = result != dtype;
@@ -206,20 +219,27 @@ bool hki_matrix_product(const hki_kernel_call *call, int64_t piece, hk_dtype dty
         trans_b = false;
         ldb = b.columns;
     }
-    const hki_product product = {.f64 = result == HK_F64,
-                                 .trans_a = trans_a,
-                                 .trans_b = trans_b,
-                                 .by_samples = by_samples,
-                                 .m = a.rows,
-                                 .n = b.columns,
-                                 .k = a.columns,
-                                 .a = packed_a ? packed_a : a.data,
-                                 .b = packed_b ? packed_b : b.data,
-                                 .c = c,
-                                 .lda = lda,
-                                 .ldb = ldb,
-                                 .ldc = c_stride};
+    hki_product product = {.f64 = result == HK_F64,
+                           .trans_a = trans_a,
+                           .trans_b = trans_b,
+                           .by_samples = by_samples,
+                           .m = a.rows,
+                           .n = b.columns,
+                           .k = a.columns,
+                           .a = packed_a ? packed_a : a.data,
+                           .b = packed_b ? packed_b : b.data,
+                           .c = c,
+                           .lda = lda,
+                           .ldb = ldb,
+                           .ldc = c_stride};
+    const bool adds_later = bias.data && (bias.stride != 1 || is_for_blas(&product));
+    if (!adds_later)
+        product.bias = bias.data;
     ok = multiply(call, piece, result, &product);
+    if (ok && adds_later && product.f64)
+        add_bias_f64(bias, c, product.m, product.n, c_stride);
+    else if (ok && adds_later)
+        add_bias_f32(bias, c, product.m, product.n, c_stride);
 release:
     if (packed_b)
         hki_scratch_release(call, packed_b, b_bytes);

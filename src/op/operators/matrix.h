@@ -20,14 +20,21 @@ static inline hk_dtype hki_matrix_result_dtype(hk_dtype dtype)
     return hki_dtype_is_half(dtype) ? HK_F32 : dtype;
 }
 
-/* c = a b, where c has c_stride elements from row to row. by_samples: the columns of a and the rows of b are samples, and are
+/* What is added to each row of a product, elements `stride` apart; data NULL: nothing. */
+typedef struct hki_matrix_bias {
+    const void *data;
+    int64_t stride;
+} hki_matrix_bias;
+
+/* c = a b + bias, where c has c_stride elements from row to row. by_samples: the columns of a and the rows of b are samples, and are
  * added up by base/sum_tree.h. Of floats each element of c has the same bytes whatever the size of c is, unless c is a single
  * row or column. Reads a and b in place where their rows or
  * columns lie without gaps, else copies. dtype, of a and b: float32, float64, int32, int64 (which wraps around), or
- * a half, which is copied as float32; c is of hki_matrix_result_dtype.
+ * a half, which is copied as float32; c and bias are of hki_matrix_result_dtype. With a bias: floats, not by_samples.
  * False after the task of the call has been failed for want of memory. */
 bool hki_matrix_product(const hki_kernel_call *call, int64_t piece, hk_dtype dtype, hki_matrix a,
-                        hki_matrix b, bool by_samples, void *c, int64_t c_stride);
+                        hki_matrix b, hki_matrix_bias bias, bool by_samples, void *c,
+                        int64_t c_stride);
 
 /* How an m x n result of sums over k is cut: tiles of rows x columns, numbered along the rows first. A
  * tile's bytes do not depend on which piece it is in. */

@@ -10,10 +10,15 @@
 #include "op/kernels/layer/layer_kernel.h"
 #include "op/kernels/layer/product_kernel.h"
 
-enum { HKI_LAYER_PANEL_VECTORS = 2, HKI_PRODUCT_PAIRS = 127, HKI_PRODUCT_WAITS = 128 };
+enum {
+    HKI_LAYER_PANEL_VECTORS = 2,
+    HKI_PRODUCT_PAIRS = 127,
+    HKI_PRODUCT_WAITS = 128,
+    HKI_PRODUCT_NEAR_BYTES = 256 << 10 /* matrices that stay in the second cache */
+};
 
-/* Lines of rows to come: 2^shift of each, `row` bytes from one to the next; from line `begin` on, and again and again the last
-   one, which is 0 where there is nothing to fetch. */
+/* Lines of rows to come: 2^shift of each, `row` bytes from one to the next; from line `begin` on, and at the end the last one
+   again and again. */
 typedef struct hki_ask {
     const char *from;
     int64_t row, begin, last;

@@ -13,7 +13,7 @@ typedef struct LANES_FN(layer_tile) {
     const T *starts;         /* of the rows: where their sums begin; NULL: at 0 */
     bool relu, continues;    /* continues: the sums go on from y instead */
     T *y;
-    hki_ask ask; /* what is fetched meanwhile: a cache line with each input */
+    hki_ask ask; /* what is fetched meanwhile: a cache line with each input; last 0: nothing */
 } LANES_FN(layer_tile);
 
 /* As many elements as there are, L at most; the others are zeros. */
@@ -35,6 +35,33 @@ LANES_INLINE void LANES_FN(store_part)(T *to, V v, int64_t count)
         LANES_FN(copy_short)(to, (const T *)&v, count);
 }
 
+/* asks: a twentieth of the time, so it has a loop of its own. */
+LANES_INLINE void LANES_FN(add_terms)(const LANES_FN(layer_tile) * t, const int rows,
+                                      const int vectors, const bool asks,
+                                      V sum[LAYER_ROWS][HKI_LAYER_PANEL_VECTORS])
+{
+    const int64_t inputs = t->inputs, x_row = t->x_row, x_step = t->x_step;
+    const T *x[(LAYER_ROWS + 2) / 3], *panel = t->panel;
+    const hki_ask ask = t->ask;
+    /* One address for three rows: with one for each, registers would not do. */
+    UNROLL for (int g = 0; 3 * g < rows; g++) x[g] = t->x + 3 * g * x_row;
+    for (int64_t i = 0; i < inputs; i++, panel += vectors * L) {
+        V weight[HKI_LAYER_PANEL_VECTORS];
+        if (asks) {
+            const int64_t line = hki_min(ask.begin + i, ask.last);
+            __builtin_prefetch(ask.from + (line >> ask.shift) * ask.row +
+                               (line & ((1 << ask.shift) - 1)) * HKI_CACHE_LINE);
+        }
+        UNROLL for (int v = 0; v < vectors; v++) weight[v] = *(const V *)(panel + v * L);
+        UNROLL for (int r = 0; r < rows; r++)
+        {
+            const V broadcast = x[r / 3][r % 3 * x_row] - (V){0};
+            UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = sum[r][v] + broadcast * weight[v];
+        }
+        UNROLL for (int g = 0; 3 * g < rows; g++) x[g] += x_step;
+    }
+}
+
 LANES_INLINE void LANES_FN(layer_tile_body)(const LANES_FN(layer_tile) * t, const int rows,
                                             const int vectors)
 {
@@ -46,32 +73,38 @@ LANES_INLINE void LANES_FN(layer_tile_body)(const LANES_FN(layer_tile) * t, cons
             : t->starts  ? t->starts[r] - (V){0}
                          : (V){0};
     }
-    const int64_t inputs = t->inputs, x_row = t->x_row, x_step = t->x_step;
-    const T *x = t->x, *panel = t->panel;
-    const hki_ask ask = t->ask;
-    for (int64_t i = 0; i < inputs; i++, x += x_step, panel += vectors * L) {
-        const int64_t line = hki_min(ask.begin + i, ask.last);
-        __builtin_prefetch(ask.from + (line >> ask.shift) * ask.row +
-                           (line & ((1 << ask.shift) - 1)) * HKI_CACHE_LINE);
-        V weight[HKI_LAYER_PANEL_VECTORS];
-        UNROLL for (int v = 0; v < vectors; v++) weight[v] = *(const V *)(panel + v * L);
+    if (t->ask.last > 0)
+        LANES_FN(add_terms)(t, rows, vectors, true, sum);
+    else
+        LANES_FN(add_terms)(t, rows, vectors, false, sum);
+    const T *bias = t->bias;
+    const int64_t y_row = t->y_row, outputs = t->outputs;
+    T *y = t->y;
+    if (bias) {
         UNROLL for (int r = 0; r < rows; r++)
         {
-            const V broadcast = x[r * x_row] - (V){0};
-            UNROLL for (int v = 0; v < vectors; v++) sum[r][v] = sum[r][v] + broadcast * weight[v];
+            UNROLL for (int v = 0; v < vectors; v++) sum[r][v] =
+                sum[r][v] + *(const V *)(bias + v * L);
         }
+    }
+    if (t->relu) {
+        UNROLL for (int r = 0; r < rows; r++)
+        {
+            UNROLL for (int v = 0; v < vectors; v++) sum[r][v] =
+                (V)(~(sum[r][v] < (V){0}) & (M)sum[r][v]);
+        }
+    }
+    if (outputs >= vectors * L) {
+        UNROLL for (int r = 0; r < rows; r++)
+        {
+            UNROLL for (int v = 0; v < vectors; v++) * (VU *)(y + r * y_row + v * L) = sum[r][v];
+        }
+        return;
     }
     UNROLL for (int r = 0; r < rows; r++)
     {
         UNROLL for (int v = 0; v < vectors; v++)
-        {
-            V y = sum[r][v];
-            if (t->bias)
-                y = y + *(const V *)(t->bias + v * L);
-            if (t->relu)
-                y = (V)(~(y < (V){0}) & (M)y);
-            LANES_FN(store_part)(t->y + r * t->y_row + v * L, y, t->outputs - v * L);
-        }
+            LANES_FN(store_part)(y + r * y_row + v * L, sum[r][v], outputs - v * L);
     }
 }
 
@@ -160,8 +193,7 @@ LANES_TARGET static void LANES_FN(layer_run)(const hki_layer_call *call)
             .panel = call->packed,
             .bias = bias ? panel_bias : NULL,
             .inputs = layer->inputs,
-            .relu = layer->relu,
-            .ask = {.from = call->packed}};
+            .relu = layer->relu};
     for (int64_t begin = 0, vectors; begin < layer->outputs; begin += vectors * L) {
         vectors = LANES_FN(panel_vectors)(layer->outputs, begin);
         tile.outputs = hki_min(layer->outputs - begin, vectors * L);

@@ -147,12 +147,17 @@ static void note_pairs(const hki_product_call *call, uint8_t *pairs)
     }
 }
 
+/* Of no terms. */
 static void clear(const hki_product *product)
 {
-    const size_t item = (size_t)item_bytes(product);
-    for (int64_t i = 0; i < product->m; i++)
-        memset((char *)product->c + (size_t)(i * product->ldc) * item, 0,
-               (size_t)product->n * item);
+    const size_t item = (size_t)item_bytes(product), row = (size_t)product->n * item;
+    for (int64_t i = 0; i < product->m; i++) {
+        char *c = (char *)product->c + (size_t)(i * product->ldc) * item;
+        if (product->bias)
+            memcpy(c, product->bias, row);
+        else
+            memset(c, 0, row);
+    }
 }
 
 void hki_product_run(const hki_product *product, void *scratch)

@@ -31,6 +31,7 @@ typedef struct hki_product {
     int64_t m, n, k; /* m and n: 1 and more; k: 0 and more */
     const void *
         starts; /* of m: each sum of a row goes on from its start; not by_samples, nor adds, nor k = 0. NULL: from 0 */
+    const void *bias; /* of n: added to each sum at its end; not by_samples. NULL: none */
     const hki_product_windows *windows; /* NULL, or in b's place: trans_b is false */
     const void *a, *b;
     void *c;

@@ -257,9 +257,41 @@ static void check_starts(bool f64, bool trans_a, int64_t m, int64_t n, int64_t k
         buffer_drop(all[i]);
 }
 
+/* A bias is added to what the sums come to. */
+static void check_bias(bool f64, bool trans_b, int64_t m, int64_t n, int64_t k)
+{
+    const size_t item = f64 ? 8 : 4;
+    buffer a = matrix(f64, m, k, k), b = matrix(f64, k, n, n), bias = matrix(f64, 1, n, n);
+    buffer c[2] = {matrix(f64, m, n, n), matrix(f64, m, n, n)};
+    hki_product p = {.f64 = f64, .trans_b = trans_b, .m = m, .n = n, .k = k, .lda = k, .ldc = n};
+    p.ldb = trans_b ? k : n;
+    p.a = a.data;
+    p.b = b.data;
+    p.c = c[0].data;
+    p.bias = bias.data;
+    multiply(&p);
+    p.bias = NULL;
+    p.c = c[1].data;
+    multiply(&p);
+    for (int64_t i = 0; i < m * n; i++) {
+        if (f64)
+            ((double *)(void *)c[1].data)[i] += ((const double *)(void *)bias.data)[i % n];
+        else
+            ((float *)(void *)c[1].data)[i] += ((const float *)(void *)bias.data)[i % n];
+    }
+    CHECK(!memcmp(c[0].data, c[1].data, (size_t)(m * n) * item));
+    buffer *const all[] = {&a, &b, &bias, &c[0], &c[1]};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        buffer_drop(all[i]);
+}
+
 static int run(void)
 {
     for (int f64 = 0; f64 < 2; f64++) {
+        check_bias(f64, false, 1, 1, 0);
+        check_bias(f64, true, 37, 70, 1200);
+        check_bias(f64, true, 14, 33, 600);
+        check_bias(f64, false, 100, 40, 20);
         check_adds(f64, 7, 37, 60, 21);
         check_adds(f64, 70, 5, 1200, 1);
         check_starts(f64, false, 1, 1, 1);

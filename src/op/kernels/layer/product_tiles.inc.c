@@ -264,7 +264,7 @@ static hki_ask LANES_FN(panel_behind)(const hki_product *p, const LANES_FN(produ
     const int64_t next = !is_last ? j + width : goes_on ? b->j0 : b->j1;
     const int64_t k = !is_last ? b->k0 : goes_on ? b->k1 : 0;
     const int64_t rows = hki_min(p->n - next, width), depth = hki_min(b->k1 - b->k0, p->k - k);
-    hki_ask ask = {.from = p->b};
+    hki_ask ask = {0};
     if (rows <= 0)
         return ask;
     ask.from = (const char *)((const T *)p->b + next * p->ldb + k);
@@ -281,20 +281,24 @@ static void LANES_FN(product_sweep)(const hki_product_call *call, const LANES_FN
     const hki_product *p = call->product;
     const int64_t depth = b->k1 - b->k0, rows = b->i1 - b->i0;
     const int64_t tiles = hki_divide_up(rows, LAYER_ROWS);
+    const T *bias = b->k1 == p->k ? p->bias : NULL;
+    _Alignas(64) T panel_bias[HKI_LAYER_PANEL_VECTORS * L];
     LANES_FN(layer_tile)
     tile = {.x_row = p->trans_a ? 1
                      : call->a  ? call->a_row
                                 : p->lda,
             .y_row = p->ldc,
             .panel = call->b,
+            .bias = bias ? panel_bias : NULL,
             .inputs = depth,
-            .continues = b->k0 > 0 || p->adds,
-            .ask = {.from = call->b}};
+            .continues = b->k0 > 0 || p->adds};
     if (p->trans_a)
         LANES_FN(product_gather_a)(call, b->i0, b->i1, b->k0, b->k1, call->a);
     for (int64_t j = b->j0, vectors; j < b->j1; j += vectors * L) {
         vectors = LANES_FN(panel_vectors)(b->j1, j);
         tile.outputs = hki_min(b->j1 - j, vectors * L);
+        if (bias)
+            LANES_FN(copy_columns)(bias + j, 0, 1, tile.outputs, vectors, panel_bias);
         if (b->packs) {
             LANES_FN(product_pack_b)
             (p, j, j + tile.outputs, b->k0, b->k1,
@@ -336,9 +340,10 @@ static void LANES_FN(product)(const hki_product_call *call)
     const hki_product *p = call->product;
     /* sums that wait are a block's: then all of its k comes first */
     const int64_t outer = call->waiting_step ? call->rows : p->m;
-    /* Of few rows, copying weights waits for memory for a good part of the time, if they are not fetched early. */
+    /* Of few rows, copying weights waits for memory for a good part of the time, if they are not in a cache or fetched early. */
+    const bool is_far = p->n * p->k * (int64_t)sizeof(T) > HKI_PRODUCT_NEAR_BYTES;
     LANES_FN(product_block)
-    b = {.packs = p->trans_b && !call->pairs && p->m >= LAYER_ROWS &&
+    b = {.packs = p->trans_b && !call->pairs && is_far && p->m >= LAYER_ROWS &&
                   p->m <= hki_min(6 * LAYER_ROWS, call->rows)};
     for (b.j0 = 0; b.j0 < p->n; b.j0 = b.j1) {
         b.j1 = hki_min(b.j0 + call->columns, p->n);
