@@ -13,6 +13,7 @@ enum {
     PANEL_BYTES = 64 << 10,
     A_BYTES = 192 << 10,
     B_BYTES = 512 << 10,
+    B_FAR_BYTES = 2 << 20,
     BAD_DISTANCE = 1024,
     FEW_COLUMNS = 64
 };
@@ -80,7 +81,9 @@ static hki_product_call cut(const hki_product *product)
     const int64_t blocks = hki_divide_up(product->m, rows);
     call.rows = hki_round_up(hki_divide_up(product->m, blocks), call.tile_rows);
     call.rows = hki_min(call.rows, product->m);
-    call.columns = hki_max(1, B_BYTES / (depth * item * panel)) * panel;
+    /* each block of columns copies a anew, which costs more than panels from the third cache where it is transposed */
+    const int64_t bytes = product->trans_a && !product->by_samples ? B_FAR_BYTES : B_BYTES;
+    call.columns = hki_max(1, bytes / (depth * item * panel)) * panel;
     call.columns = hki_min(call.columns, product->n);
     if (copies_tiles(product)) {
         call.a_row = product->by_samples ? kernels->tree_step : kernels->step;
