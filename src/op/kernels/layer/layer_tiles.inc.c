@@ -16,23 +16,19 @@ typedef struct LANES_FN(layer_tile) {
     hki_ask ask; /* what is fetched meanwhile: a cache line with each input; last 0: nothing */
 } LANES_FN(layer_tile);
 
-/* As many elements as there are, L at most; the others are zeros. */
-LANES_INLINE V LANES_FN(load_part)(const T *from, int64_t count)
+/* So many elements of each row, to or from rows of whole vectors. */
+LANES_TARGET static __attribute__((noinline)) void LANES_FN(copy_rows)(const T *from,
+                                                                       int64_t from_row, T *to,
+                                                                       int64_t to_row, int rows,
+                                                                       int64_t count)
 {
-    V v = {0};
-    if (count >= L)
-        v = *(const VU *)from;
-    else
-        LANES_FN(copy_short)((T *)&v, from, count);
-    return v;
-}
-
-LANES_INLINE void LANES_FN(store_part)(T *to, V v, int64_t count)
-{
-    if (count >= L)
-        *(VU *)to = v;
-    else
-        LANES_FN(copy_short)(to, (const T *)&v, count);
+    for (int r = 0; r < rows; r++, from += from_row, to += to_row)
+        for (int64_t i = 0; i < count; i += L) {
+            if (count - i >= L)
+                *(VU *)(to + i) = *(const VU *)(from + i);
+            else
+                LANES_FN(copy_short)(to + i, from + i, count - i);
+        }
 }
 
 /* asks: a twentieth of the time, so it has a loop of its own. */
@@ -65,21 +61,32 @@ LANES_INLINE void LANES_FN(add_terms)(const LANES_FN(layer_tile) * t, const int 
 LANES_INLINE void LANES_FN(layer_tile_body)(const LANES_FN(layer_tile) * t, const int rows,
                                             const int vectors)
 {
+    const int64_t y_row = t->y_row, outputs = t->outputs, width = vectors * L;
+    T *y = t->y;
     V sum[LAYER_ROWS][HKI_LAYER_PANEL_VECTORS];
+    _Alignas(64)
+        T part[LAYER_ROWS * HKI_LAYER_PANEL_VECTORS * L]; /* where outputs are no whole vectors */
+    const T *begin = y;
+    int64_t begin_row = y_row;
+    if (t->continues && outputs < width) {
+        memset(part, 0, (size_t)(rows * width) * sizeof(T));
+        LANES_FN(copy_rows)(y, y_row, part, width, rows, outputs);
+        begin = part;
+        begin_row = width;
+    }
     UNROLL for (int r = 0; r < rows; r++)
     {
         UNROLL for (int v = 0; v < vectors; v++) sum[r][v] =
-            t->continues ? LANES_FN(load_part)(t->y + r * t->y_row + v * L, t->outputs - v * L)
+            t->continues ? (V) * (const VU *)(begin + r * begin_row + v * L)
             : t->starts  ? t->starts[r] - (V){0}
                          : (V){0};
     }
-    if (t->ask.last > 0)
+    /* Products that ask have tiles at least half as high as there are. */
+    if (2 * rows >= LAYER_ROWS && vectors > 1 && t->ask.last > 0)
         LANES_FN(add_terms)(t, rows, vectors, true, sum);
     else
         LANES_FN(add_terms)(t, rows, vectors, false, sum);
     const T *bias = t->bias;
-    const int64_t y_row = t->y_row, outputs = t->outputs;
-    T *y = t->y;
     if (bias) {
         UNROLL for (int r = 0; r < rows; r++)
         {
@@ -94,18 +101,14 @@ LANES_INLINE void LANES_FN(layer_tile_body)(const LANES_FN(layer_tile) * t, cons
                 (V)(~(sum[r][v] < (V){0}) & (M)sum[r][v]);
         }
     }
-    if (outputs >= vectors * L) {
-        UNROLL for (int r = 0; r < rows; r++)
-        {
-            UNROLL for (int v = 0; v < vectors; v++) * (VU *)(y + r * y_row + v * L) = sum[r][v];
-        }
-        return;
-    }
+    T *end = outputs < width ? part : y;
+    const int64_t end_row = outputs < width ? width : y_row;
     UNROLL for (int r = 0; r < rows; r++)
     {
-        UNROLL for (int v = 0; v < vectors; v++)
-            LANES_FN(store_part)(y + r * y_row + v * L, sum[r][v], outputs - v * L);
+        UNROLL for (int v = 0; v < vectors; v++) * (VU *)(end + r * end_row + v * L) = sum[r][v];
     }
+    if (outputs < width)
+        LANES_FN(copy_rows)(part, width, y, y_row, rows, outputs);
 }
 
 #define TILE_DEFINE(r)                                                                             \

@@ -99,11 +99,8 @@ LANES_INLINE void LANES_FN(tree_tile_body)(const LANES_FN(tree_tile) * t, const 
             UNROLL for (int v = 0; v < vectors; v++) * (VU *)(top + v * L) = sum[r][v];
         }
     }
-    for (int r = 0; t->ends && !whole && r < rows; r++)
-        for (int v = 0; v < vectors; v++)
-            LANES_FN(store_part)
-    (t->y + r * t->y_row + v * L, *(const V *)(t->stack + (r * vectors + v) * L),
-     t->outputs - v * L);
+    if (t->ends && !whole)
+        LANES_FN(copy_rows)(t->stack, vectors * L, t->y, t->y_row, rows, t->outputs);
 }
 
 #define TILE_DEFINE(r)                                                                             \
