@@ -66,9 +66,14 @@ static void make_slopes(const hki_attention_work *work, const hki_attention_pair
     HKI_ATTENTION_CALL(work, slope, tile);
 }
 
+/* Whether gradients of queries, or of keys and values, are made of a pair of blocks, and whether they are begun already. */
+typedef struct part {
+    bool wanted, begun;
+} part;
+
 /* What the slopes of a pair add to the gradients. */
 static void add_slopes(const hki_attention_work *work, const hki_attention_pair *pair,
-                       const sides *its, bool of_queries, bool of_keys)
+                       const sides *its, const part *queries, const part *keys)
 {
     const hki_attention *of = work->of;
     const int64_t rows = pair->i1 - pair->i0, columns = pair->j1 - pair->j0;
@@ -81,7 +86,7 @@ static void add_slopes(const hki_attention_work *work, const hki_attention_pair 
         .m = rows,
         .n = of->d,
         .k = columns,
-        .adds = true};
+        .adds = queries->begun};
     const hki_attention_product by_keys = {
         .a = slopes,
         .b = its->query,
@@ -90,7 +95,7 @@ static void add_slopes(const hki_attention_work *work, const hki_attention_pair 
         .n = of->d,
         .k = rows,
         .turns_a = true,
-        .adds = true};
+        .adds = keys->begun};
     const hki_attention_product by_values = {
         .a = weights,
         .b = its->dy,
@@ -99,19 +104,28 @@ static void add_slopes(const hki_attention_work *work, const hki_attention_pair 
         .n = of->e,
         .k = rows,
         .turns_a = true,
-        .adds = true};
-    if (of_queries)
+        .adds = keys->begun};
+    if (queries->wanted)
         hki_attention_multiply(work, &by_queries);
-    if (of_keys) {
+    if (keys->wanted) {
         hki_attention_multiply(work, &by_keys);
         hki_attention_multiply(work, &by_values);
     }
+}
+
+/* A block that a mask leaves out adds nothing, so that gradients begin with zeros there. */
+static bool begins_with_zeros(const hki_attention *of)
+{
+    return of->mask.data || of->n == 0 || of->m == 0;
 }
 
 static void backward_pair(const hki_attention_work *work, int64_t query_block, int64_t key_block,
                           bool of_queries, bool of_keys)
 {
     const hki_attention *of = work->of;
+    const bool zeros = begins_with_zeros(of);
+    const part queries = {of_queries, zeros || key_block > 0};
+    const part keys = {of_keys, zeros || query_block > (of->causal ? key_block : 0)};
     hki_attention_pair pair;
     if (!hki_attention_pair_of(work, query_block, key_block, &pair))
         return;
@@ -135,16 +149,17 @@ static void backward_pair(const hki_attention_work *work, int64_t query_block, i
     if (of->mask.data)
         leave_out_queries(work, &pair, &its);
     make_slopes(work, &pair, &its, &tile);
-    add_slopes(work, &pair, &its, of_queries, of_keys);
+    add_slopes(work, &pair, &its, &queries, &keys);
 }
 
-/* 0 to rows [block, block + 1) * rows of a gradient. */
+/* 0 to rows [block, block + 1) * rows of a gradient, where it begins with that. */
 static void clear(const hki_attention_work *work, void *gradient, int64_t block, int64_t rows,
                   int64_t of_rows, int64_t columns)
 {
     const int64_t first = block * rows, left = of_rows - first;
-    memset(hki_attention_at(work, gradient, first * columns), 0,
-           (size_t)((left < rows ? left : rows) * columns * work->item));
+    if (begins_with_zeros(work->of))
+        memset(hki_attention_at(work, gradient, first * columns), 0,
+               (size_t)((left < rows ? left : rows) * columns * work->item));
 }
 
 void hki_attention_backward(const hki_attention *of, int64_t begin, int64_t end, void *scratch)

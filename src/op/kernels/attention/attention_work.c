@@ -8,24 +8,35 @@
 #include <string.h>
 
 /* Blocks are small enough that two of scores stay in the second cache with what they are made of, and large enough that a
- * product copies little for what it multiplies. */
-enum { MOST_F32 = 128, MOST_F64 = 64, LINE = 64, UNIT = 16 };
+ * product copies little for what it multiplies. Of a triangle they are squares, of which a small one leaves out more. Of float64
+ * they are half as high and wide. */
+enum { SQUARE = 128, HIGH = 160, WIDE = 256, LINE = 64, UNIT = 16 };
 
 /* Blocks differ little in size, and each is lanes, but for the last one. */
-static int64_t block_size(const hki_attention *of, int64_t size)
+static int64_t block_size(const hki_attention *of, int64_t size, int64_t most)
 {
-    const int64_t blocks = hki_divide_up(size, of->f64 ? MOST_F64 : MOST_F32);
+    const int64_t blocks = hki_divide_up(size, of->f64 ? most / 2 : most);
     return blocks > 1 ? hki_round_up(hki_divide_up(size, blocks), UNIT) : hki_max(size, 1);
+}
+
+static int64_t query_block(const hki_attention *of)
+{
+    return block_size(of, of->n, of->causal ? SQUARE : HIGH);
+}
+
+static int64_t key_block(const hki_attention *of)
+{
+    return block_size(of, of->m, of->causal ? SQUARE : WIDE);
 }
 
 int64_t hki_attention_query_blocks(const hki_attention *of)
 {
-    return hki_divide_up(of->n, block_size(of, of->n));
+    return hki_divide_up(of->n, query_block(of));
 }
 
 int64_t hki_attention_key_blocks(const hki_attention *of)
 {
-    return hki_divide_up(of->m, block_size(of, of->m));
+    return hki_divide_up(of->m, key_block(of));
 }
 
 /* ---- workspace ------------------------------------------------------------------------------------------- */
@@ -82,8 +93,8 @@ size_t hki_attention_work_init(hki_attention_work *work, const hki_attention *of
     *work = (hki_attention_work){.of = of,
                                  .rows = HKI_OF_ISA(&hki_attention_rows, ),
                                  .item = of->f64 ? (int64_t)sizeof(double) : (int64_t)sizeof(float),
-                                 .query_block = block_size(of, of->n),
-                                 .key_block = block_size(of, of->m)};
+                                 .query_block = query_block(of),
+                                 .key_block = key_block(of)};
     const int64_t item = work->item, q = work->query_block, k = work->key_block;
     work->row = row_of_scores(k, item);
     work->scores = take(scratch, &at, q * work->row * item);
