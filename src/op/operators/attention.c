@@ -1,11 +1,6 @@
-/* Attention: each query's mean of the values, weighted by how well its key goes with the query. Made of other operators. */
-#include "op/kernels/elementwise/elementwise.h"
-#include "op/operators/copy.h"
-#include "op/operators/fill.h"
-#include "op/operators/reduce.h"
-#include "op/operators/reshape.h"
-#include "op/operators/softmax.h"
-#include "op/operators/view_op.h"
+/* Attention: each query's mean of the values, weighted by how well its key goes with the query. On CPUs one operator does it in
+ * blocks (attention_blocks.c); elsewhere it is made of others (attention_composed.c). */
+#include "op/operators/attention.h"
 
 #include <math.h>
 
@@ -14,7 +9,12 @@
     F(op, F64, scale, "1 / sqrt(d)", "what scores are multiplied by, > 0")
 HKI_OPTIONS(scaled_dot_product_attention, ATTENTION_OPTIONS)
 
-enum { QUERY, KEY, VALUE, MASK };
+enum {
+    QUERY = HKI_ATTENTION_QUERY,
+    KEY = HKI_ATTENTION_KEY,
+    VALUE = HKI_ATTENTION_VALUE,
+    MASK = HKI_ATTENTION_MASK
+};
 
 static int64_t from_behind(const hki_shape_view *x, int axis)
 {
@@ -86,131 +86,33 @@ static double scale_of(const hki_call *call)
     return o->scale > 0 ? o->scale : size > 0 ? 1 / sqrt((double)size) : 1;
 }
 
-/* ---- what a mask leaves out ------------------------------------------------------------------------------------ */
+/* ---- on CPUs in blocks ------------------------------------------------------------------------------------------ */
 
-/* full of that number, which broadcasts to anything. */
-static hk_array *number(const hki_call *call, double value)
+/* One query alone has few scores, and its products are BLAS's. */
+static bool goes_in_blocks(const hki_call *call)
 {
-    const hki_full_options full = {.value = value, .dtype = call->out_dtype[0]};
-    return hki_op_call(&hki_op_full, NULL, 0, &full, (hk_device){call->device}, NULL);
-}
-
-/* x, and 0 where the mask has no key to be seen, whatever x is there. */
-static hk_array *where_seen(const hki_call *call, hk_array *is_seen, hk_array *x)
-{
-    return hki_op_call3(&hki_op_where, is_seen, x, number(call, 0), NULL);
-}
-
-static hk_array *any_along(hk_array *is_seen, int64_t axis)
-{
-    const hki_sum_options along = {.axes = {.ndim = 1, .dims = {axis}}, .keepdims = true};
-    return hki_op_call1(&hki_op_any, is_seen, &along);
-}
-
-/* Which keys which queries see, by a mask of at least two axes. */
-static hk_array *seen_of(const hki_call *call, hk_array *mask)
-{
-    if (mask->dtype == HK_BOOL)
-        return mask;
-    const bool records = hki_op_set_recording && hki_op_set_recording(false);
-    hk_array *is_seen = hki_op_call2(&hki_op_not_equal, mask, number(call, -INFINITY), NULL);
-    if (hki_op_set_recording)
-        hki_op_set_recording(records);
-    return is_seen;
-}
-
-/* With the axes that it lacks. */
-static hk_array *as_matrix(hk_array *mask)
-{
-    hki_reshape_options matrix = {.shape = mask->shape};
-    if (mask->shape.ndim >= 2)
-        return mask;
-    matrix.shape = (hk_dims){.ndim = 2, .dims = {1, mask->size}};
-    return hki_op_call1(&hki_op_reshape, mask, &matrix);
-}
-
-/* Of a mask: 0 weighs what is not seen, but 0 * NaN is none. So keys and values that no query sees,
- * and queries that see no key, are made 0, and such queries' results too, in place of the softmax
- * of nothing. */
-typedef struct masked_parts {
-    hk_array *query, *key, *value, *mask, *is_seen;
-    hk_array *sees; /* (…, n or 1, 1): queries that see a key */
-} masked_parts;
-
-static masked_parts parts_of(const hki_call *call)
-{
-    static const int64_t last[] = {-1, -2};
-    hk_array *mask = as_matrix(call->arrays[MASK]), *is_seen = seen_of(call, mask);
-    hk_array *sees = any_along(is_seen, -1);
-    hk_array *keys = hki_op_call1(&hki_op_swapaxes, any_along(is_seen, -2), last);
-    return (masked_parts){.query = where_seen(call, sees, call->arrays[QUERY]),
-                          .key = where_seen(call, keys, call->arrays[KEY]),
-                          .value = where_seen(call, keys, call->arrays[VALUE]),
-                          .mask = mask,
-                          .is_seen = is_seen,
-                          .sees = sees};
-}
-
-/* Scores where they count, and minus infinity elsewhere; 0 of a query that sees no key. */
-static hk_array *masked(const hki_call *call, const masked_parts *parts, hk_array *scores)
-{
-    if (parts->mask->dtype != HK_BOOL)
-        return hki_op_call2(&hki_op_add, scores, where_seen(call, parts->sees, parts->mask), NULL);
-    hk_array *never =
-        hki_op_call3(&hki_op_where, parts->sees, number(call, -INFINITY), number(call, 0), NULL);
-    return hki_op_call3(&hki_op_where, parts->is_seen, scores, never, NULL);
+    return call->device->class->kernels == HKI_CPU && from_behind(call->inputs[QUERY], 2) > 1;
 }
 
 static hk_array *attention_compose(const hki_call *call)
 {
-    static const int64_t last[] = {-1, -2};
     const hki_scaled_dot_product_attention_options *o = call->options;
-    const hki_softmax_options along = {-1};
-    const bool has_mask = call->arrays[MASK];
-    const masked_parts parts = has_mask ? parts_of(call)
-                                        : (masked_parts){.query = call->arrays[QUERY],
-                                                         .key = call->arrays[KEY],
-                                                         .value = call->arrays[VALUE]};
-    /* The smaller factor is scaled. */
-    hk_array *scaled = hki_op_call_number(&hki_op_multiply_scalar, parts.query, scale_of(call));
-    hk_array *scores =
-        hki_op_call2(&hki_op_matmul, scaled, hki_op_call1(&hki_op_swapaxes, parts.key, last), NULL);
-    if (has_mask)
-        scores = masked(call, &parts, scores);
-    if (o->causal)
-        scores = hki_lower_triangle(call, scores, -INFINITY);
-    hk_array *y = hki_op_call2(&hki_op_matmul, hki_op_call1(&hki_op_softmax, scores, &along),
-                               parts.value, NULL);
-    return has_mask ? where_seen(call, parts.sees, y) : y;
+    const hki_attention_blocks_options of = {o->causal, scale_of(call)};
+    if (goes_in_blocks(call))
+        return hki_op_call(&hki_op_attention_blocks, call->arrays, 4, &of, (hk_device){NULL}, NULL);
+    const hki_attention_inputs its = {.query = call->arrays[QUERY],
+                                      .key = call->arrays[KEY],
+                                      .value = call->arrays[VALUE],
+                                      .mask = call->arrays[MASK],
+                                      .of = of};
+    return hki_attention_composed(&its);
 }
 
 static void attention_reference(const hki_call *call, const double *const *in, double *const *out)
 {
     const hki_scaled_dot_product_attention_options *o = call->options;
-    const int64_t n = from_behind(call->inputs[QUERY], 2), d = from_behind(call->inputs[QUERY], 1);
-    const int64_t m = from_behind(call->inputs[KEY], 2), e = from_behind(call->inputs[VALUE], 1);
-    const int64_t rows = n && d ? call->inputs[QUERY]->size / d : 0;
-    const hki_shape_view *mask = call->inputs[MASK];
-    double weights[64]; /* of samples */
-    for (int64_t row = 0; row < rows; row++) {
-        const int64_t batch = row / n;
-        double sum = 0;
-        for (int64_t k = 0; k < m; k++) {
-            double score = 0;
-            for (int64_t i = 0; i < d; i++)
-                score += in[QUERY][row * d + i] * in[KEY][(batch * m + k) * d + i];
-            score *= scale_of(call);
-            if (mask)
-                score += in[MASK][mask->size == n * m ? row % n * m + k : row * m + k];
-            weights[k] = o->causal && k > row % n ? 0 : exp(score);
-            sum += weights[k];
-        }
-        for (int64_t j = 0; j < e; j++) {
-            out[0][row * e + j] = 0;
-            for (int64_t k = 0; k < m; k++)
-                out[0][row * e + j] += weights[k] / sum * in[VALUE][(batch * m + k) * e + j];
-        }
-    }
+    const hki_attention_blocks_options of = {o->causal, scale_of(call)};
+    hki_attention_reference(call, in, out, &of);
 }
 
 static const hki_sample attention_samples[] = {
@@ -221,6 +123,13 @@ static const hki_sample attention_samples[] = {
                 HKI_SHAPE_NONE},
      .options = &(const hki_scaled_dot_product_attention_options){.causal = true, .scale = 0.5}},
     {.inputs = {HKI_SHAPE(0, 3, 4), HKI_SHAPE(0, 5, 4), HKI_SHAPE(0, 5, 2), HKI_SHAPE_NONE}},
+    {.inputs = {HKI_SHAPE(2, 1, 4), HKI_SHAPE(2, 5, 4), HKI_SHAPE(2, 5, 3), HKI_SHAPE(5)}},
+    {.inputs = {HKI_SHAPE(3, 4), HKI_SHAPE(0, 4), HKI_SHAPE(0, 2), HKI_SHAPE_NONE}},
+    {.inputs = {HKI_SHAPE(2, 3, 4, 5), HKI_SHAPE(2, 3, 6, 5), HKI_SHAPE(2, 3, 6, 2),
+                HKI_SHAPE(2, 1, 1, 6)},
+     .own = {[MASK] = {true, HK_BOOL, -1, 2}}},
+    {.inputs = {HKI_SHAPE(150, 3), HKI_SHAPE(150, 3), HKI_SHAPE(150, 4), HKI_SHAPE_NONE},
+     .options = &(const hki_scaled_dot_product_attention_options){.causal = true}},
 };
 const hk_op hki_op_scaled_dot_product_attention = {
     HKI_OP_NAMED(scaled_dot_product_attention),

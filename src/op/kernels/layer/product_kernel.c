@@ -132,6 +132,18 @@ size_t hki_product_scratch_bytes(const hki_product *product)
     return bytes.a + bytes.b + bytes.pairs + bytes.stack + bytes.waiting + HKI_CACHE_LINE;
 }
 
+size_t hki_product_scratch_most(const hki_product *product)
+{
+    const hki_layer_kernels *kernels = kernels_get(product);
+    const int64_t item = item_bytes(product), panel = HKI_LAYER_PANEL_VECTORS * kernels->lanes;
+    const int64_t depth = hki_min(product->k, PANEL_BYTES / (panel * item));
+    const int64_t tiles = hki_divide_up(product->m, kernels->rows);
+    const int64_t a = hki_max(tiles * odd_lines(depth * kernels->step, item),
+                              product->m * odd_lines(depth, item));
+    const int64_t b = hki_round_up(product->n, kernels->lanes) * depth;
+    return (size_t)((a + b) * item) + 2 * HKI_CACHE_LINE;
+}
+
 /* What joins after each run, and what waits for the next copy. */
 static void note_pairs(const hki_product_call *call, uint8_t *pairs)
 {

@@ -40,6 +40,9 @@ typedef struct hki_product {
 
 /* Workspace: 64-byte aligned. */
 size_t hki_product_scratch_bytes(const hki_product *product);
+/* Enough for every product with these m, n and k or less, whatever is transposed and however far rows lie apart; not by_samples,
+   nor of windows. */
+size_t hki_product_scratch_most(const hki_product *product);
 void hki_product_run(const hki_product *product, void *scratch);
 
 #endif
