@@ -85,6 +85,13 @@ case("rows", "batch norm of 64x64x28x28", {"x": (64, 64, 28, 28), "g": (64,), "b
      hocket="hk._core.operators['batch_norm'](x, g, b)", torch="F.batch_norm(x, None, None, g, b, training=True)")
 case("rows", "cross entropy of 256x10", {"x": (256, 10), "y": ((256,), "int64", 0, 10)},
      hocket="hk._core.operators['softmax_cross_entropy'](x, y)", torch="F.cross_entropy(x, y, reduction='none')")
+for shape in [(64, 4, 32, 32), (8, 8, 512, 64), (2, 8, 2048, 64)]:
+    of = "x".join(map(str, shape))
+    inputs = {"q": shape, "k": shape, "v": shape}
+    case("attention", f"attention, {of}", inputs, hocket="hk.nn.functional.scaled_dot_product_attention(q, k, v)",
+         torch="F.scaled_dot_product_attention(q, k, v)")
+    case("attention", f"causal attention, {of}", inputs, hocket="hk.nn.functional.scaled_dot_product_attention(q, k, v, causal=True)",
+         torch="F.scaled_dot_product_attention(q, k, v, is_causal=True)")
 
 # ---- products
 for m, k, n in [(2, 2, 2), (64, 64, 64), (256, 784, 256), (1000, 1000, 1000), (2000, 2000, 2000), (1, 1000, 1000), (256, 800, 128)]:

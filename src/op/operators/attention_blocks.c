@@ -87,8 +87,8 @@ static void plan_of(const hki_call *call, int64_t units, double by_d, double by_
     plan->extent = matrices * units;
     plan->max_pieces = hki_plan_pieces_for(call);
     plan->work_ns = (double)matrices * work_of(&of, by_d, by_e);
-    plan->flops = 2 * (double)matrices * (double)of.n * (double)of.m *
-                  (by_d * (double)of.d + by_e * (double)of.e);
+    plan->flops = (double)matrices * (double)of.n * (double)of.m *
+                  (2 * (by_d * (double)of.d + by_e * (double)of.e) + 1);
 }
 
 static void blocks_plan(const hki_call *call, hki_plan *plan)
