@@ -12,33 +12,13 @@ HKI_ARGUMENTS_TABLE(attention_blocks, ATTENTION_BLOCKS_ARGUMENTS)
 
 enum { QUERY, KEY, VALUE, MASK };                    /* inputs */
 enum { BACK_DY = 3, BACK_Y, BACK_SAVED, BACK_MASK }; /* inputs of the gradient, after these three */
-enum { SAVED = 1 };                                  /* an output, of two numbers for each query */
+enum { SAVED = 1 };                                  /* an output: what is saved for each query */
 
 /* ---- shapes -------------------------------------------------------------------------------------------- */
 
 static int64_t from_behind(const hk_dims *dims, int axis)
 {
     return dims->dims[dims->ndim - axis];
-}
-
-/* What the public operator has accepted needs no text for people. */
-static bool blocks_infer(hki_call *call)
-{
-    const hk_dims *query = &call->inputs[QUERY]->shape;
-    call->out_shape[0] = call->out_shape[SAVED] = *query;
-    call->out_shape[0].dims[query->ndim - 1] = from_behind(&call->inputs[VALUE]->shape, 1);
-    call->out_shape[SAVED].dims[query->ndim - 1] = 2;
-    call->out_dtype[0] = call->out_dtype[SAVED] = call->inputs[QUERY]->dtype;
-    return true;
-}
-
-static bool backward_infer(hki_call *call)
-{
-    for (int i = 0; i < 3; i++) {
-        call->out_shape[i] = call->inputs[i]->shape;
-        call->out_dtype[i] = call->inputs[i]->dtype;
-    }
-    return true;
 }
 
 /* Sizes of one of the matrices. */
@@ -53,6 +33,33 @@ static hki_attention sizes_of(const hk_dims *query, const hk_dims *key, const hk
                            .d = from_behind(query, 1),
                            .e = from_behind(value, 1),
                            .scale = o->scale};
+}
+
+static hki_attention sizes_of_call(const hki_call *call)
+{
+    return sizes_of(&call->inputs[QUERY]->shape, &call->inputs[KEY]->shape,
+                    &call->inputs[VALUE]->shape, call->inputs[QUERY]->dtype, call->options);
+}
+
+/* What the public operator has accepted needs no text for people. */
+static bool blocks_infer(hki_call *call)
+{
+    const hk_dims *query = &call->inputs[QUERY]->shape;
+    const hki_attention of = sizes_of_call(call);
+    call->out_shape[0] = call->out_shape[SAVED] = *query;
+    call->out_shape[0].dims[query->ndim - 1] = from_behind(&call->inputs[VALUE]->shape, 1);
+    call->out_shape[SAVED].dims[query->ndim - 1] = hki_attention_saved_row(&of);
+    call->out_dtype[0] = call->out_dtype[SAVED] = call->inputs[QUERY]->dtype;
+    return true;
+}
+
+static bool backward_infer(hki_call *call)
+{
+    for (int i = 0; i < 3; i++) {
+        call->out_shape[i] = call->inputs[i]->shape;
+        call->out_dtype[i] = call->inputs[i]->dtype;
+    }
+    return true;
 }
 
 static int64_t matrices_of(int ndim, const int64_t *dims)
@@ -71,12 +78,6 @@ static double work_of(const hki_attention *of, double by_d, double by_e)
     const double scores = (double)of->n * (double)of->m * (of->causal ? 0.6 : 1);
     const double per_ns = of->f64 ? 25 : 50, others = of->f64 ? 2 : 0.6;
     return 200 + scores * (others + (by_d * (double)of->d + by_e * (double)of->e) / per_ns);
-}
-
-static hki_attention sizes_of_call(const hki_call *call)
-{
-    return sizes_of(&call->inputs[QUERY]->shape, &call->inputs[KEY]->shape,
-                    &call->inputs[VALUE]->shape, call->inputs[QUERY]->dtype, call->options);
 }
 
 static void plan_of(const hki_call *call, int64_t units, double by_d, double by_e, hki_plan *plan)
@@ -284,8 +285,10 @@ static const hki_sample blocks_samples[] = {
 };
 
 #define BACK(n, m, d, e, ...)                                                                      \
-    .inputs = {HKI_SHAPE(2, n, d), HKI_SHAPE(2, m, d), HKI_SHAPE(2, m, e), HKI_SHAPE(2, n, e),     \
-               HKI_SHAPE(2, n, e), HKI_SHAPE(2, n, 2), __VA_ARGS__}
+    .inputs = {HKI_SHAPE(2, n, d), HKI_SHAPE(2, m, d),                                             \
+               HKI_SHAPE(2, m, e), HKI_SHAPE(2, n, e),                                             \
+               HKI_SHAPE(2, n, e), HKI_SHAPE(2, n, (n) <= 64 && (m) <= 64 ? (m) + 2 : 2),          \
+               __VA_ARGS__}
 
 static const hki_sample backward_samples[] = {
     {BACK(5, 6, 4, 3, HKI_SHAPE_NONE), .low = 0.5, .high = 1, BLOCKS(false, 0.1)},
@@ -310,8 +313,8 @@ const hk_op hki_op_attention_blocks = {
     HKI_OP_PARAMS(attention_blocks),
     HKI_OP_SAMPLES(blocks_samples),
     .signature = "query, key, value, mask?",
-    .doc = "Attention in blocks; and of each query the largest score, and the inverse of the sum "
-           "of exponentials about it.",
+    .doc = "Attention in blocks; and of each query the largest score, the inverse of the sum "
+           "of exponentials about it, and of small matrices the exponentials.",
     .dtypes = HKI_FLOATS,
     .output_count = 2,
     .internal = true,

@@ -91,8 +91,12 @@ void hki_attention_reference(const hki_call *call, const double *const *in, doub
                                           self.value[(i / self.n * self.m + j) * self.e + k];
         if (call->op->output_count < 2)
             continue;
-        out[1][2 * i] = sum > 0 ? max : 0;
-        out[1][2 * i + 1] = sum > 0 ? 1 / sum : 0;
+        const int64_t row = call->out_shape[1].dims[call->out_shape[1].ndim - 1];
+        double *saved = out[1] + i * row;
+        saved[0] = sum > 0 ? max : 0;
+        saved[1] = sum > 0 ? 1 / sum : 0;
+        for (int64_t j = 0; j < row - 2; j++)
+            saved[2 + j] = sum > 0 ? exp(score(&self, i, j) - max) : 0;
     }
 }
 
@@ -101,15 +105,21 @@ void hki_attention_backward_reference(const hki_call *call, const double *const 
                                       double *const *out)
 {
     const plain self = plain_of(call, in, 6, call->options);
-    const double *all_dy = in[3], *all_y = in[4], *saved = in[5];
+    const double *all_dy = in[3], *all_y = in[4];
+    const hk_dims *kept = &call->inputs[5]->shape;
+    const int64_t saved_row = kept->dims[kept->ndim - 1];
     for (int i = 0; i < 3; i++)
         for (int64_t k = 0; k < call->inputs[i]->size; k++)
             out[i][k] = 0;
     for (int64_t i = 0; i < self.matrices * self.n; i++) {
+        const double *saved = in[5] + i * saved_row;
         const double *dy = all_dy + i * self.e, mean = dot(dy, all_y + i * self.e, self.e);
         for (int64_t j = 0; j < self.m; j++) {
             const int64_t row = i / self.n * self.m + j;
-            const double weight = exp(score(&self, i, j) - saved[2 * i]) * saved[2 * i + 1];
+            const bool is_seen = !self.causal || j <= i % self.n;
+            const double kept_weight = saved_row > 2 && is_seen ? saved[2 + j] * saved[1] : 0;
+            const double weight =
+                saved_row > 2 ? kept_weight : exp(score(&self, i, j) - saved[0]) * saved[1];
             const double slope =
                 self.scale * weight * (dot(dy, self.value + row * self.e, self.e) - mean);
             for (int64_t k = 0; k < self.d; k++) {

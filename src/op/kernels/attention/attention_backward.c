@@ -14,9 +14,9 @@ static void leave_out_queries(const hki_attention_work *work, const hki_attentio
 {
     const hki_attention *of = work->of;
     const int64_t rows = pair->i1 - pair->i0;
-    const char *saved = hki_attention_at(work, of->saved, 2 * pair->i0 + 1);
+    const char *saved = hki_attention_at(work, of->saved, work->saved_row * pair->i0 + 1);
     bool all = true;
-    for (int64_t r = 0; r < rows; r++, saved += 2 * work->item) {
+    for (int64_t r = 0; r < rows; r++, saved += work->saved_row * work->item) {
         work->seen[r] = of->f64 ? *(const double *)(const void *)saved != 0
                                 : *(const float *)(const void *)saved != 0;
         all &= work->seen[r];
@@ -44,13 +44,14 @@ static void make_slopes(const hki_attention_work *work, const hki_attention_pair
 {
     const hki_attention *of = work->of;
     const int64_t rows = tile->rows, columns = tile->columns;
-    hki_attention_multiply(work, &(const hki_attention_product){.a = its->query,
-                                                                .b = its->key,
-                                                                .c = {work->scores, work->row},
-                                                                .m = rows,
-                                                                .n = columns,
-                                                                .k = of->d,
-                                                                .turns_b = true});
+    if (!work->keeps)
+        hki_attention_multiply(work, &(const hki_attention_product){.a = its->query,
+                                                                    .b = its->key,
+                                                                    .c = {work->scores, work->row},
+                                                                    .m = rows,
+                                                                    .n = columns,
+                                                                    .k = of->d,
+                                                                    .turns_b = true});
     hki_attention_multiply(work, &(const hki_attention_product){.a = its->dy,
                                                                 .b = its->value,
                                                                 .c = {work->slopes, work->row},
@@ -58,7 +59,9 @@ static void make_slopes(const hki_attention_work *work, const hki_attention_pair
                                                                 .n = columns,
                                                                 .k = of->e,
                                                                 .turns_b = true});
-    tile->saved = hki_attention_at(work, of->saved, 2 * pair->i0);
+    tile->saved = hki_attention_at(work, of->saved, work->saved_row * pair->i0);
+    tile->saved_row = work->saved_row;
+    tile->keeps = work->keeps;
     tile->y = hki_attention_at(work, of->y, pair->i0 * of->e);
     tile->dy = its->dy.data;
     tile->dy_row = its->dy.row;

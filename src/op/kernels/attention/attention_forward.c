@@ -29,7 +29,7 @@ static bool sees_none(const hki_attention *of, int64_t i)
 static void settle(const hki_attention_work *work, const hki_attention_tile *tile, int64_t first)
 {
     const hki_attention *of = work->of;
-    const size_t row = (size_t)(of->e * work->item), pair = (size_t)(2 * work->item);
+    const size_t row = (size_t)(of->e * work->item), saved = (size_t)(work->saved_row * work->item);
     for (int64_t r = 0; r < tile->rows; r++) {
         if (tile->sum[r] != 0)
             continue;
@@ -39,7 +39,7 @@ static void settle(const hki_attention_work *work, const hki_attention_tile *til
         }
         tile->sum[r] = (double)INFINITY; /* the inverse is 0 */
         memset((char *)tile->y + (size_t)r * row, 0, row);
-        memset((char *)tile->saved + (size_t)r * pair, 0, pair);
+        memset((char *)tile->saved + (size_t)r * saved, 0, saved);
     }
 }
 
@@ -60,13 +60,13 @@ static void add_pair(const hki_attention_work *work, const hki_attention_block *
         hki_attention_leave_out(work, &value, columns, of->e, work->seen, work->value);
     hki_attention_multiply(work, &(const hki_attention_product){.a = *query,
                                                                 .b = key,
-                                                                .c = {work->scores, work->row},
+                                                                .c = {tile->scores, tile->row},
                                                                 .m = rows,
                                                                 .n = columns,
                                                                 .k = of->d,
                                                                 .turns_b = true});
     HKI_ATTENTION_CALL(work, weigh, tile);
-    hki_attention_multiply(work, &(const hki_attention_product){.a = {work->scores, work->row},
+    hki_attention_multiply(work, &(const hki_attention_product){.a = {tile->scores, tile->row},
                                                                 .b = value,
                                                                 .c = {tile->y, of->e},
                                                                 .m = rows,
@@ -90,13 +90,16 @@ static void forward_block(const hki_attention_work *work, int64_t block)
         const int64_t skipped = pair.i0 - first;
         const hki_attention_block its = {hki_attention_at(work, query.data, skipped * query.row),
                                          query.row};
+        void *saved = hki_attention_at(work, of->saved, work->saved_row * pair.i0);
         hki_attention_tile tile = {.rows = pair.i1 - pair.i0,
                                    .columns = pair.j1 - pair.j0,
-                                   .row = work->row,
+                                   .row = work->keeps ? work->saved_row : work->row,
                                    .sees = of->causal ? pair.i0 - pair.j0 : of->m,
                                    .scale = of->scale,
-                                   .scores = work->scores,
-                                   .saved = hki_attention_at(work, of->saved, 2 * pair.i0),
+                                   .scores = work->keeps ? hki_attention_at(work, saved, 2)
+                                                         : work->scores,
+                                   .saved = saved,
+                                   .saved_row = work->saved_row,
                                    .sum = work->sum + skipped,
                                    .y = hki_attention_at(work, of->y, pair.i0 * of->e),
                                    .outputs = of->e,
@@ -104,11 +107,13 @@ static void forward_block(const hki_attention_work *work, int64_t block)
         add_pair(work, &its, &pair, &tile);
         is_first = tile.is_first;
     }
-    const hki_attention_tile whole = {.rows = rows,
-                                      .saved = hki_attention_at(work, of->saved, 2 * first),
-                                      .sum = work->sum,
-                                      .y = hki_attention_at(work, of->y, first * of->e),
-                                      .outputs = of->e};
+    const hki_attention_tile whole = {
+        .rows = rows,
+        .saved = hki_attention_at(work, of->saved, work->saved_row * first),
+        .saved_row = work->saved_row,
+        .sum = work->sum,
+        .y = hki_attention_at(work, of->y, first * of->e),
+        .outputs = of->e};
     if (is_first)
         memset(work->sum, 0, (size_t)rows * sizeof *work->sum);
     settle(work, &whole, first);

@@ -27,12 +27,16 @@ typedef struct hki_attention {
     hki_attention_side mask; /* (n, m): bool, or numbers that are added; data NULL: none */
     void *y;                 /* (n, e), rows after rows; of a gradient read alone */
     void *
-        saved; /* (n, 2): the largest score of each query, and the inverse of the sum of exponentials; 0 and 0 of one
-                    that sees no key */
+        saved; /* (n, hki_attention_saved_row): the largest score of each query, and the inverse of the sum of exponentials; 0
+                    and 0 of one that sees no key. Of small matrices the exponentials follow. */
     /* Of the gradient: that of y, and where those of query, key and value go, rows after rows. */
     hki_attention_side dy;
     void *dquery, *dkey, *dvalue;
 } hki_attention;
+
+/* Numbers saved for each query. The scores of small matrices are about as many as other numbers, and kept: the gradient takes four
+ * products then. */
+int64_t hki_attention_saved_row(const hki_attention *of);
 
 /* In how many blocks queries and keys are done. */
 int64_t hki_attention_query_blocks(const hki_attention *of);

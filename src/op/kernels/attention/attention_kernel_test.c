@@ -269,7 +269,8 @@ static void check(bool f64, shape s, mask_kind masking, double size, int layout,
 {
     problem self;
     make(&self, f64, s, masking, size, layout);
-    const int64_t sizes[] = {s.n * s.e, 2 * s.n, s.n * s.d, s.m * s.d, s.m * s.e};
+    const int64_t sizes[] = {s.n * s.e, hki_attention_saved_row(&self.of) * s.n, s.n * s.d,
+                             s.m * s.d, s.m * s.e};
     void *results[2][5];
     for (int way = 0; way < 2; way++) {
         for (int i = 0; i < 5; i++) {

@@ -15,7 +15,9 @@ typedef struct hki_attention_tile {
     int64_t mask_row;
     bool mask_is_bool;
     void *scores;
-    void *saved; /* of each row two: the largest score, and 1 / sum of the exponentials */
+    void *saved; /* of each row first: the largest score, and 1 / sum of the exponentials */
+    int64_t saved_row;
+    bool keeps;  /* the exponentials lie behind them: for slope */
     double *sum; /* of each row, of the exponentials up to now; of a gradient: of dy y */
     void *y;     /* rows of results, outputs each, side by side */
     int64_t outputs;
@@ -25,12 +27,14 @@ typedef struct hki_attention_tile {
     void *slopes; /* of the weights, which become those of the scores before they were scaled */
 } hki_attention_tile;
 
-/* weigh: exponentials in place of scores, about the largest score up to now, to which sums and results are brought.
+/* is_finite: none of so many is NaN or infinite.
+ * weigh: exponentials in place of scores, about the largest score up to now, to which sums and results are brought.
  * finish: results divided by their sums, of which the inverse is saved.
  * dots: sums of dy y.
  * slope: weights in place of scores, and their slopes become those of the scores.
  * note_seen: whether a row of the mask leaves something of a column. */
 #define HKI_ATTENTION_ROWS(name)                                                                   \
+    bool (*is_finite_##name)(const void *x, int64_t count);                                        \
     void (*weigh_##name)(const hki_attention_tile *tile);                                          \
     void (*finish_##name)(const hki_attention_tile *tile);                                         \
     void (*dots_##name)(const hki_attention_tile *tile);                                           \

@@ -2,7 +2,15 @@
 
 enum { CHUNK = 256 };
 
-#define FUNCTIONS(name, T, EXP)                                                                    \
+#define FUNCTIONS(name, T, EXP, BITS, infinity)                                                    \
+    static bool is_finite_##name(const void *x, int64_t count)                                     \
+    {                                                                                              \
+        const BITS *bits = x;                                                                      \
+        BITS bad = 0;                                                                              \
+        for (int64_t j = 0; j < count; j++)                                                        \
+            bad |= (bits[j] & infinity) == infinity;                                               \
+        return !bad;                                                                               \
+    }                                                                                              \
     static void mask_##name(const hki_attention_tile *t, int64_t r, T *restrict s, int64_t count)  \
     {                                                                                              \
         const T scale = (T)t->scale, never = -(T)INFINITY;                                         \
@@ -34,7 +42,7 @@ enum { CHUNK = 256 };
             if (t->mask)                                                                           \
                 mask_##name(t, r, s, count);                                                       \
             const T top = hki_row_max_##name(s, count) * scale;                                    \
-            const T old = t->is_first ? never : saved[2 * r];                                      \
+            const T old = t->is_first ? never : saved[r * t->saved_row];                           \
             const T max = top > old ? top : old, shift = max == never ? 0 : max;                   \
             for (int64_t j = 0; j < count; j++)                                                    \
                 s[j] = EXP(s[j] * scale - shift);                                                  \
@@ -47,7 +55,7 @@ enum { CHUNK = 256 };
                     for (int64_t j = 0; j < t->outputs; j++)                                       \
                         y[j] *= less;                                                              \
             }                                                                                      \
-            saved[2 * r] = max;                                                                    \
+            saved[r * t->saved_row] = max;                                                         \
             t->sum[r] = sum;                                                                       \
         }                                                                                          \
     }                                                                                              \
@@ -56,7 +64,7 @@ enum { CHUNK = 256 };
         for (int64_t r = 0; r < t->rows; r++) {                                                    \
             const T inverse = (T)(1 / t->sum[r]);                                                  \
             T *restrict y = (T *)t->y + r * t->outputs;                                            \
-            ((T *)t->saved)[2 * r + 1] = inverse;                                                  \
+            ((T *)t->saved)[r * t->saved_row + 1] = inverse;                                       \
             for (int64_t j = 0; j < t->outputs; j++)                                               \
                 y[j] *= inverse;                                                                   \
         }                                                                                          \
@@ -83,18 +91,21 @@ enum { CHUNK = 256 };
         for (int64_t r = 0; r < t->rows; r++) {                                                    \
             T *restrict s = (T *)t->scores + r * t->row, *restrict g =                             \
                                                              (T *)t->slopes + r * t->row;          \
-            const T max = ((const T *)t->saved)[2 * r],                                            \
-                    inverse = ((const T *)t->saved)[2 * r + 1];                                    \
+            const T *restrict saved = (const T *)t->saved + r * t->saved_row;                      \
+            const T max = saved[0], inverse = saved[1];                                            \
             const T mean = (T)t->sum[r];                                                           \
             const int64_t count = begin_##name(t, r, s);                                           \
             begin_##name(t, r, g);                                                                 \
-            if (t->mask)                                                                           \
+            if (t->mask && !t->keeps)                                                              \
                 mask_##name(t, r, s, count);                                                       \
-            for (int64_t j = 0; j < count; j++) {                                                  \
-                const T weight = EXP(s[j] * scale - max) * inverse;                                \
-                s[j] = weight;                                                                     \
-                g[j] = weight * (g[j] - mean) * by;                                                \
-            }                                                                                      \
+            if (t->keeps)                                                                          \
+                for (int64_t j = 0; j < count; j++)                                                \
+                    s[j] = saved[2 + j] * inverse;                                                 \
+            else                                                                                   \
+                for (int64_t j = 0; j < count; j++)                                                \
+                    s[j] = EXP(s[j] * scale - max) * inverse;                                      \
+            for (int64_t j = 0; j < count; j++)                                                    \
+                g[j] = s[j] * (g[j] - mean) * by;                                                  \
         }                                                                                          \
     }                                                                                              \
     static void note_seen_##name(const hki_attention_tile *t, uint8_t *restrict seen)              \
@@ -111,10 +122,10 @@ enum { CHUNK = 256 };
         }                                                                                          \
     }
 
-FUNCTIONS(f32, float, hki_exp_falling_f32)
-FUNCTIONS(f64, double, hki_exp_f64)
+FUNCTIONS(f32, float, hki_exp_falling_f32, uint32_t, UINT32_C(0x7f800000))
+FUNCTIONS(f64, double, hki_exp_f64, uint64_t, UINT64_C(0x7ff0000000000000))
 
 const hki_attention_rows ROWS = {
-    weigh_f32, finish_f32, dots_f32, slope_f32, note_seen_f32,
-    weigh_f64, finish_f64, dots_f64, slope_f64, note_seen_f64,
+    is_finite_f32, weigh_f32, finish_f32, dots_f32, slope_f32, note_seen_f32,
+    is_finite_f64, weigh_f64, finish_f64, dots_f64, slope_f64, note_seen_f64,
 };

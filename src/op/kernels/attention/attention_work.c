@@ -4,13 +4,12 @@
 #include "base/kernel_isa.h"
 #include "op/kernels/layer/product_kernel.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Blocks are small enough that two of scores stay in the second cache with what they are made of, and large enough that a
  * product copies little for what it multiplies. Of a triangle they are squares, of which a small one leaves out more. Of float64
  * they are half as high and wide. */
-enum { SQUARE = 128, HIGH = 160, WIDE = 256, LINE = 64, UNIT = 16 };
+enum { SQUARE = 128, HIGH = 160, WIDE = 256, KEPT = 64, LINE = 64, UNIT = 16 };
 
 /* Blocks differ little in size, and each is lanes, but for the last one. */
 static int64_t block_size(const hki_attention *of, int64_t size, int64_t most)
@@ -37,6 +36,12 @@ int64_t hki_attention_query_blocks(const hki_attention *of)
 int64_t hki_attention_key_blocks(const hki_attention *of)
 {
     return hki_divide_up(of->m, key_block(of));
+}
+
+/* No more than a block. */
+int64_t hki_attention_saved_row(const hki_attention *of)
+{
+    return of->n <= KEPT && of->m <= KEPT ? 2 + of->m : 2;
 }
 
 /* ---- workspace ------------------------------------------------------------------------------------------- */
@@ -95,6 +100,8 @@ size_t hki_attention_work_init(hki_attention_work *work, const hki_attention *of
                                  .item = of->f64 ? (int64_t)sizeof(double) : (int64_t)sizeof(float),
                                  .query_block = query_block(of),
                                  .key_block = key_block(of)};
+    work->saved_row = hki_attention_saved_row(of);
+    work->keeps = work->saved_row > 2;
     const int64_t item = work->item, q = work->query_block, k = work->key_block;
     work->row = row_of_scores(k, item);
     work->scores = take(scratch, &at, q * work->row * item);
@@ -147,15 +154,6 @@ hki_attention_block hki_attention_rows_of(const hki_attention_work *work,
     return copied(work->item, &part, rows, columns, room);
 }
 
-static bool is_finite_row(const hki_attention_work *work, const void *row, int64_t columns)
-{
-    bool finite = true;
-    for (int64_t j = 0; j < columns; j++)
-        finite &= work->of->f64 ? isfinite(((const double *)row)[j]) != 0
-                                : isfinite(((const float *)row)[j]) != 0;
-    return finite;
-}
-
 void hki_attention_leave_out(const hki_attention_work *work, hki_attention_block *block,
                              int64_t rows, int64_t columns, const uint8_t *seen, void *room)
 {
@@ -163,7 +161,8 @@ void hki_attention_leave_out(const hki_attention_work *work, hki_attention_block
     bool finite = true;
     for (int64_t i = 0; i < rows && finite; i++)
         finite = seen[i] ||
-                 is_finite_row(work, hki_attention_at(work, block->data, i * block->row), columns);
+                 HKI_ATTENTION_CALL(work, is_finite,
+                                    hki_attention_at(work, block->data, i * block->row), columns);
     if (finite)
         return;
     if (block->data != room)

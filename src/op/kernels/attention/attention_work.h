@@ -17,6 +17,8 @@ typedef struct hki_attention_work {
     int64_t item;                   /* bytes */
     int64_t query_block, key_block; /* rows of a block */
     int64_t row;                    /* of scores */
+    int64_t saved_row;
+    bool keeps; /* exponentials */
     void *scores, *slopes, *query, *key, *value, *dy, *mask;
     double *sum;
     uint8_t *seen; /* of the keys of a block, or queries */
