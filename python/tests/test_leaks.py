@@ -238,7 +238,7 @@ def growth_of(call):
     """By how many blocks of Python's and bytes of C's a round grows them, and of how many rounds that was the least."""
     blocks = bytes_ = sys.maxsize
     rounds = 0
-    while rounds < 8 and (blocks >= BLOCKS or bytes_ >= BYTES):  # free lists and caches grow for a while
+    while rounds < 50 and (blocks >= BLOCKS or bytes_ >= BYTES):  # free lists and caches grow for a while, beside other programs for long
         before = sys.getallocatedblocks(), c_bytes()
         for _ in range(ROUND):
             call()

@@ -24,7 +24,7 @@ enum {
     JOIN_NS = 100000000,    /* how often who joins looks whether it takes too long */
     TIMER_SLACK_NS = 1000,  /* naps are not longer than asked for */
     LEFT_NS = 100000000,    /* what was sent before a notice has come by then */
-    GRACE_NS = 2000000000,  /* for what has begun when the runtime ends */
+    GRACE_NS = 2000000000,  /* for what is not over when the runtime ends */
     READ_NS = 1000000000,   /* for the launcher to read what this process has written */
     PASS_ON_NS = 100000000, /* and to pass it on; for others to say theirs */
 };
@@ -294,14 +294,15 @@ static void look_at_time(hki_link *self, hki_exchange *exchange, int64_t now_ns)
 
 /* ---- the runtime ends ----------------------------------------------------------------------------------------------- */
 
+/* What has been issued has some time to be done, one after the other; then all of it ends. One that waits for an earlier one may not
+ * end before that: its end would decide on both. */
 static void cancel(hki_link *self, int64_t now_ns)
 {
     const int64_t stop_ns = atomic_load(&self->stop_ns);
-    const bool has_patience = now_ns - stop_ns < GRACE_NS;
-    if (!stop_ns)
+    if (!stop_ns || now_ns - stop_ns < GRACE_NS)
         return;
     for (hki_exchange *x = self->exchanges; x; x = x->next) {
-        if (x->state == HKI_EXCHANGE_OVER || (x->state > HKI_EXCHANGE_WAITS && has_patience))
+        if (x->state == HKI_EXCHANGE_OVER)
             continue;
         self->gives_up = self->gives_up || x->state > HKI_EXCHANGE_WAITS;
         hki_exchange_give_up(
