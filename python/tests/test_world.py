@@ -201,6 +201,29 @@ def test_beside_mpi4py(who, tmp_path):
     assert result.returncode == 0 and "MPI_FINALIZE" not in result.stderr, result.stdout + result.stderr
 
 
+QUEUED = '''
+import time
+import hocket as hk
+all = hk.world.group()
+time.sleep(0.1 * all.rank)  # the other one is at its end by then
+for i in range(12):
+    all.all_reduce([hk.full((200000,), 1.0)])
+'''
+
+
+def test_sums_are_queued_at_the_end(tmp_path):
+    """Headers of some are exchanged ahead of the others' data, which are then to come, and not to be cancelled in their place."""
+    launcher = shutil.which("mpirun.openmpi")
+    if not launcher or not (pathlib.Path(hk._core.__file__).parent / "libhocket_mpi_openmpi.so").exists():
+        pytest.skip("Open MPI is not installed")
+    program = tmp_path / "program.py"
+    program.write_text(QUEUED)
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", HOCKET_MPI="openmpi")
+    result = subprocess.run([launcher, "--oversubscribe", "-n", "2", sys.executable, str(program)], env=environment, capture_output=True,
+                            stdin=subprocess.DEVNULL, text=True, timeout=100)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
 def test_loader_slices():
     data = hk.asarray(np.arange(12, dtype=np.float32))
 

@@ -294,8 +294,8 @@ static void look_at_time(hki_link *self, hki_exchange *exchange, int64_t now_ns)
 
 /* ---- the runtime ends ----------------------------------------------------------------------------------------------- */
 
-/* What has been issued has some time to be done, one after the other; then all of it ends. One that waits for an earlier one may not
- * end before that: its end would decide on both. */
+/* What has been issued has some time to be done, one after the other. Then all of it ends. One that
+ * waits for an earlier one may not end before that: its end would decide on both. */
 static void cancel(hki_link *self, int64_t now_ns)
 {
     const int64_t stop_ns = atomic_load(&self->stop_ns);

@@ -1,5 +1,6 @@
-/* Attention: each query's mean of the values, weighted by how well its key goes with the query. On CPUs one operator does it in
- * blocks (attention_blocks.c); elsewhere it is made of others (attention_composed.c). */
+/* Attention: each query's mean of the values, weighted by how well its key goes with the query. On
+ * CPUs one operator does it in blocks (attention_blocks.c); elsewhere it is made of others
+ * (attention_composed.c). */
 #include "op/operators/attention.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* Attention as one operator, which never has all scores, and its gradient. The loops are in kernels/attention/. */
+/* Attention as one operator, which never has all scores, and its gradient. The loops are in
+ * kernels/attention/. */
 #include "base/integer.h"
 #include "op/call/plan.h"
 #include "op/call/scratch.h"
@@ -98,7 +99,8 @@ static void blocks_plan(const hki_call *call, hki_plan *plan)
     plan_of(call, hki_attention_query_blocks(&of), 1, 1, plan);
 }
 
-/* All of a matrix takes fewer products than its parts do: matrices are cut where they are few. No byte depends on that. */
+/* All of a matrix takes fewer products than its parts do: matrices are cut where they are few. No
+ * byte depends on that. */
 static void backward_plan(const hki_call *call, hki_plan *plan)
 {
     const hki_attention of = sizes_of_call(call);
@@ -110,7 +112,8 @@ static void backward_plan(const hki_call *call, hki_plan *plan)
 
 /* ---- kernels ------------------------------------------------------------------------------------------- */
 
-/* Where a matrix of x begins, and how it lies. x has the axes of queries, or fewer, of which those of size 1 are repeated. */
+/* Where a matrix of x begins, and how it lies. x has the axes of queries, or fewer, of which those
+ * of size 1 are repeated. */
 static hki_attention_side side_of(const hki_tensor *x, const hki_tensor *query, int64_t matrix)
 {
     int64_t offset = 0, strides[2] = {0, 0};

@@ -1,5 +1,5 @@
-/* Attention made of other operators: for devices whose kernels do not do it in blocks, for gradients of gradients, and for gradients of
- * masks, which are as large as the scores. */
+/* Attention made of other operators: for devices whose kernels do not do it in blocks, for
+ * gradients of gradients, and for gradients of masks, which are as large as the scores. */
 #include "op/kernels/elementwise/elementwise.h"
 #include "op/operators/attention.h"
 #include "op/operators/copy.h"
@@ -206,10 +206,10 @@ static hk_array *kept(const hki_attention_inputs *its, hk_array *is_seen, hk_arr
     return x && is_seen ? where_seen(its, is_seen, x) : x;
 }
 
-/* The gradients dq, dk and dv are, with scores S, weights P = softmax(S), dP = dy v^T and J(u) = P (u - sum of P u), which is its own
- * transpose, s J(dP) k, s J(dP)^T q and P^T dy. With a, b and c what comes for these three, w = s (a k^T + q b^T) what comes for J(dP),
- * and u = w (dP - sum of P dP) - dP (sum of P w) + dy c^T what comes for P, the gradients here are
- *
+/* The gradients dq, dk and dv are s J(dP) k, s J(dP)^T q and P^T dy, with scores S, weights
+ * P = softmax(S), dP = dy v^T and J(u) = P (u - sum of P u), which is its own transpose. With a, b
+ * and c what comes for these three, w = s (a k^T + q b^T) what comes for J(dP), and
+ * u = w (dP - sum of P dP) - dP (sum of P w) + dy c^T what comes for P, the gradients here are
  *     of S:  J(u)            of q:  s (J(u) k + J(dP) b)      of v:   J(w)^T dy
  *     of dy: J(w) v + P c    of k:  s (J(u)^T q + J(dP)^T a)  of mask: as of S */
 typedef struct second {

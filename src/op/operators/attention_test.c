@@ -1,4 +1,5 @@
-/* Attention takes memory for blocks of its scores alone, and has the same bytes however it is run, and however its inputs lie. */
+/* Attention takes memory for blocks of its scores alone, and has the same bytes however it is run,
+ * and however its inputs lie. */
 #include "tests/check.h"
 
 #include <hocket/hocket.h>

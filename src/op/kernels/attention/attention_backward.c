@@ -69,7 +69,8 @@ static void make_slopes(const hki_attention_work *work, const hki_attention_pair
     HKI_ATTENTION_CALL(work, slope, tile);
 }
 
-/* Whether gradients of queries, or of keys and values, are made of a pair of blocks, and whether they are begun already. */
+/* Whether gradients of queries, or of keys and values, are made of a pair of blocks, and whether
+ * they are begun already. */
 typedef struct part {
     bool wanted, begun;
 } part;

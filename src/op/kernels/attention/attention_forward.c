@@ -10,7 +10,8 @@ size_t hki_attention_scratch_bytes(const hki_attention *of, bool is_gradient)
     return hki_attention_work_init(&work, of, is_gradient, NULL);
 }
 
-/* Where query i's row is 0 in all exponentials: its mask leaves it no key, or all scores are minus infinity. */
+/* Where query i's row is 0 in all exponentials: its mask leaves it no key, or all scores are minus
+ * infinity. */
 static bool sees_none(const hki_attention *of, int64_t i)
 {
     const int64_t item = of->mask_is_bool ? 1 : of->f64 ? 8 : 4;

@@ -1,9 +1,11 @@
-/* Attention of one matrix of queries to one of keys, on one core, in blocks: the scores of a block of queries with a block of keys are all
- * that there is of scores at a time (Dao et al. 2022, arXiv 2205.14135). float32 or float64.
+/* Attention of one matrix of queries to one of keys, on one core, in blocks: the scores of a block
+ * of queries with a block of keys are all that there is of scores at a time (Dao et al. 2022,
+ * arXiv 2205.14135). float32 or float64.
  *
- * Results are a pure function of sizes, layout, what is computed from what, and the instruction set; not of which blocks a call does,
- * and whether it does queries and keys of the gradient together. What no query of a block sees is not read but as a product with 0 where
- * it is finite. Every function is reentrant and allocates nothing. */
+ * Results are a pure function of sizes, layout, what is computed from what, and the instruction
+ * set; not of which blocks a call does, and whether it does queries and keys of the gradient
+ * together. What no query of a block sees is not read but as a product with 0 where it is finite.
+ * Every function is reentrant and allocates nothing. */
 #ifndef HOCKET_OP_KERNELS_ATTENTION_KERNEL_H
 #define HOCKET_OP_KERNELS_ATTENTION_KERNEL_H
 
@@ -34,8 +36,8 @@ typedef struct hki_attention {
     void *dquery, *dkey, *dvalue;
 } hki_attention;
 
-/* Numbers saved for each query. The scores of small matrices are about as many as other numbers, and kept: the gradient takes four
- * products then. */
+/* Numbers saved for each query. The scores of small matrices are about as many as other numbers,
+ * and kept: the gradient takes four products then. */
 int64_t hki_attention_saved_row(const hki_attention *of);
 
 /* In how many blocks queries and keys are done. */
@@ -47,8 +49,8 @@ size_t hki_attention_scratch_bytes(const hki_attention *of, bool is_gradient);
 
 /* y and saved of blocks [begin, end) of the queries. */
 void hki_attention_forward(const hki_attention *of, int64_t begin, int64_t end, void *scratch);
-/* Of units [begin, end) the gradients: first come the blocks of queries, then those of keys, with their values. All of them together take
- * five products, and 3 and 4 by themselves. */
+/* Of units [begin, end) the gradients: first come the blocks of queries, then those of keys, with
+ * their values. All of them together take five products, and 3 and 4 by themselves. */
 void hki_attention_backward(const hki_attention *of, int64_t begin, int64_t end, void *scratch);
 
 #endif

@@ -1,5 +1,6 @@
-/* Attention in blocks against plain loops of doubles, on each instruction set: sizes around those of blocks, masks, layouts, large scores,
- * NaN where nobody looks; and the bytes do not depend on which blocks are done together. */
+/* Attention in blocks against plain loops of doubles, on each instruction set: sizes around those
+ * of blocks, masks, layouts, large scores, NaN where nobody looks; and the bytes do not depend on
+ * which blocks are done together. */
 #include "op/kernels/attention/attention_kernel.h"
 
 #include "tests/check.h"
@@ -60,7 +61,8 @@ static void *room(problem *self, int64_t bytes)
     return self->memory[self->count++] = memory;
 }
 
-/* Numbers of a matrix, rounded as the kernel has them, and their layout: rows with gaps, or columns after columns. */
+/* Numbers of a matrix, rounded as the kernel has them, and their layout: rows with gaps, or
+ * columns after columns. */
 static double *fill(problem *self, hki_attention_side *side, int64_t rows, int64_t columns,
                     double by, int64_t seed, bool turned)
 {
@@ -305,7 +307,8 @@ static void test_shapes(void)
                           (int)(i + (size_t)masking) % 8, f64 ? 2e-14 : 3e-6);
 }
 
-/* Scores of ten thousand and more: what is saved has the digits that weights near the largest one want. */
+/* Scores of ten thousand and more: what is saved has the digits that weights near the largest one
+ * want. */
 static void test_large_scores(void)
 {
     for (int masking = 0; masking < MASKINGS; masking++) {

@@ -1,12 +1,14 @@
-/* What attention does with the rows of a block of scores between products. Sums in double, in lanes that are joined in a fixed order: the
- * same bytes of the same scores on each instruction set. Threads: pure functions. Internal to attention_*. */
+/* What attention does with the rows of a block of scores between products. Sums in double, in
+ * lanes that are joined in a fixed order: the same bytes of the same scores on each instruction
+ * set. Threads: pure functions. Internal to attention_*. */
 #ifndef HOCKET_OP_ATTENTION_ROWS_H
 #define HOCKET_OP_ATTENTION_ROWS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A block of scores: query key^T of some queries, its rows, and keys. Items are float32 or float64. */
+/* A block of scores: query key^T of some queries, its rows, and keys. Items are float32 or
+ * float64. */
 typedef struct hki_attention_tile {
     int64_t rows, columns, row; /* row: elements from one to the next */
     int64_t sees;               /* row r sees columns 0 to r + sees, where there are so many */
@@ -27,12 +29,13 @@ typedef struct hki_attention_tile {
     void *slopes; /* of the weights, which become those of the scores before they were scaled */
 } hki_attention_tile;
 
-/* is_finite: none of so many is NaN or infinite.
- * weigh: exponentials in place of scores, about the largest score up to now, to which sums and results are brought.
- * finish: results divided by their sums, of which the inverse is saved.
- * dots: sums of dy y.
- * slope: weights in place of scores, and their slopes become those of the scores.
- * note_seen: whether a row of the mask leaves something of a column. */
+/* - is_finite: none of so many is NaN or infinite.
+ * - weigh: exponentials in place of scores, about the largest score up to now, to which sums and
+ *   results are brought.
+ * - finish: results divided by their sums, of which the inverse is saved.
+ * - dots: sums of dy y.
+ * - slope: weights in place of scores, and their slopes become those of the scores.
+ * - note_seen: whether a row of the mask leaves something of a column. */
 #define HKI_ATTENTION_ROWS(name)                                                                   \
     bool (*is_finite_##name)(const void *x, int64_t count);                                        \
     void (*weigh_##name)(const hki_attention_tile *tile);                                          \

@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-/* Blocks are small enough that two of scores stay in the second cache with what they are made of, and large enough that a
- * product copies little for what it multiplies. Of a triangle they are squares, of which a small one leaves out more. Of float64
- * they are half as high and wide. */
+/* Blocks are small enough that two of scores stay in the second cache with what they are made of,
+ * and large enough that a product copies little for what it multiplies. Of a triangle they are
+ * squares, of which a small one leaves out more. Of float64 they are half as high and wide. */
 enum { SQUARE = 128, HIGH = 160, WIDE = 256, KEPT = 64, LINE = 64, UNIT = 16 };
 
 /* Blocks differ little in size, and each is lanes, but for the last one. */
@@ -53,7 +53,8 @@ static void *take(char *scratch, size_t *at, int64_t bytes)
     return taken;
 }
 
-/* Rows of products' left sides that lie an even number of lines apart share few places of the first cache. */
+/* Rows of products' left sides that lie an even number of lines apart share few places of the
+ * first cache. */
 static int64_t row_of_scores(int64_t keys, int64_t item)
 {
     const int64_t line = LINE / item, lines = hki_divide_up(keys, line);

@@ -1,4 +1,5 @@
-/* What forward and backward share: blocks of matrices, where products find them, and what a mask leaves of them. Internal to attention_*. */
+/* What forward and backward share: blocks of matrices, where products find them, and what a mask
+ * leaves of them. Internal to attention_*. */
 #ifndef HOCKET_OP_ATTENTION_WORK_H
 #define HOCKET_OP_ATTENTION_WORK_H
 
@@ -29,7 +30,8 @@ typedef struct hki_attention_work {
 size_t hki_attention_work_init(hki_attention_work *work, const hki_attention *of, bool is_gradient,
                                void *scratch);
 
-/* Rows [first, first + rows) of a side: in place, or copied to the room where a product could not read them. */
+/* Rows [first, first + rows) of a side: in place, or copied to the room where a product could not
+ * read them. */
 hki_attention_block hki_attention_rows_of(const hki_attention_work *work,
                                           const hki_attention_side *side, int64_t first,
                                           int64_t rows, int64_t columns, void *room);
@@ -43,7 +45,8 @@ typedef enum hki_attention_sight {
     HKI_ATTENTION_NONE
 } hki_attention_sight;
 
-/* Points the tile to its part of the mask, queries from i and keys from j on, and notes in work->seen which keys a query sees. */
+/* Points the tile to its part of the mask, queries from i and keys from j on, and notes in
+ * work->seen which keys a query sees. */
 hki_attention_sight hki_attention_look(const hki_attention_work *work, hki_attention_tile *tile,
                                        int64_t i, int64_t j);
 
@@ -56,7 +59,8 @@ typedef struct hki_attention_product {
 
 void hki_attention_multiply(const hki_attention_work *work, const hki_attention_product *product);
 
-/* The rows of the pair of blocks that see something of it: queries [i0, i1) and keys [j0, j1). False: none does. */
+/* The rows of the pair of blocks that see something of it: queries [i0, i1) and keys [j0, j1).
+ * False: none does. */
 typedef struct hki_attention_pair {
     int64_t i0, i1, j0, j1;
 } hki_attention_pair;

@@ -17,13 +17,13 @@ enum {
     HKI_PRODUCT_NEAR_BYTES = 256 << 10 /* matrices that stay in the second cache */
 };
 
-/* Lines of rows to come: 2^shift of each, `row` bytes from one to the next; from line `begin` on, and at the end the last one
+/* Cache lines to prefetch, of rows to come: 2^shift of each, `row` bytes from one to the next; from line `begin` on, and at the end the last one
    again and again. */
-typedef struct hki_ask {
+typedef struct hki_prefetch {
     const char *from;
     int64_t row, begin, last;
     int shift;
-} hki_ask;
+} hki_prefetch;
 
 typedef struct hki_layer_call {
     const hki_layer *layer;

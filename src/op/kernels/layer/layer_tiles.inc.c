@@ -13,7 +13,8 @@ typedef struct LANES_FN(layer_tile) {
     const T *starts;         /* of the rows: where their sums begin; NULL: at 0 */
     bool relu, continues;    /* continues: the sums go on from y instead */
     T *y;
-    hki_ask ask; /* what is fetched meanwhile: a cache line with each input; last 0: nothing */
+    hki_prefetch
+        prefetch; /* what is fetched meanwhile: a cache line with each input; last 0: nothing */
 } LANES_FN(layer_tile);
 
 /* So many elements of each row, to or from rows of whole vectors. */
@@ -31,22 +32,22 @@ LANES_TARGET static __attribute__((noinline)) void LANES_FN(copy_rows)(const T *
         }
 }
 
-/* asks: a twentieth of the time, so it has a loop of its own. */
+/* Prefetching takes a twentieth of the time, so it has a loop of its own. */
 LANES_INLINE void LANES_FN(add_terms)(const LANES_FN(layer_tile) * t, const int rows,
-                                      const int vectors, const bool asks,
+                                      const int vectors, const bool prefetches,
                                       V sum[LAYER_ROWS][HKI_LAYER_PANEL_VECTORS])
 {
     const int64_t inputs = t->inputs, x_row = t->x_row, x_step = t->x_step;
     const T *x[(LAYER_ROWS + 2) / 3], *panel = t->panel;
-    const hki_ask ask = t->ask;
+    const hki_prefetch prefetch = t->prefetch;
     /* One address for three rows: with one for each, registers would not do. */
     UNROLL for (int g = 0; 3 * g < rows; g++) x[g] = t->x + 3 * g * x_row;
     for (int64_t i = 0; i < inputs; i++, panel += vectors * L) {
         V weight[HKI_LAYER_PANEL_VECTORS];
-        if (asks) {
-            const int64_t line = hki_min(ask.begin + i, ask.last);
-            __builtin_prefetch(ask.from + (line >> ask.shift) * ask.row +
-                               (line & ((1 << ask.shift) - 1)) * HKI_CACHE_LINE);
+        if (prefetches) {
+            const int64_t line = hki_min(prefetch.begin + i, prefetch.last);
+            __builtin_prefetch(prefetch.from + (line >> prefetch.shift) * prefetch.row +
+                               (line & ((1 << prefetch.shift) - 1)) * HKI_CACHE_LINE);
         }
         UNROLL for (int v = 0; v < vectors; v++) weight[v] = *(const V *)(panel + v * L);
         UNROLL for (int r = 0; r < rows; r++)
@@ -81,8 +82,8 @@ LANES_INLINE void LANES_FN(layer_tile_body)(const LANES_FN(layer_tile) * t, cons
             : t->starts  ? t->starts[r] - (V){0}
                          : (V){0};
     }
-    /* Products that ask have tiles at least half as high as there are. */
-    if (2 * rows >= LAYER_ROWS && vectors > 1 && t->ask.last > 0)
+    /* Products that prefetch have tiles at least half as high as there are. */
+    if (2 * rows >= LAYER_ROWS && vectors > 1 && t->prefetch.last > 0)
         LANES_FN(add_terms)(t, rows, vectors, true, sum);
     else
         LANES_FN(add_terms)(t, rows, vectors, false, sum);

@@ -256,23 +256,23 @@ static void LANES_FN(tree_sweep)(const hki_product_call *call, const LANES_FN(pr
 }
 
 /* Lines of the panel of a transposed b that is packed after the one at column j. */
-static hki_ask LANES_FN(panel_behind)(const hki_product *p, const LANES_FN(product_block) * b,
-                                      int64_t j)
+static hki_prefetch LANES_FN(panel_behind)(const hki_product *p, const LANES_FN(product_block) * b,
+                                           int64_t j)
 {
     const int64_t width = HKI_LAYER_PANEL_VECTORS * L;
     const bool is_last = j + width >= b->j1, goes_on = b->k1 < p->k;
     const int64_t next = !is_last ? j + width : goes_on ? b->j0 : b->j1;
     const int64_t k = !is_last ? b->k0 : goes_on ? b->k1 : 0;
     const int64_t rows = hki_min(p->n - next, width), depth = hki_min(b->k1 - b->k0, p->k - k);
-    hki_ask ask = {0};
+    hki_prefetch prefetch = {0};
     if (rows <= 0)
-        return ask;
-    ask.from = (const char *)((const T *)p->b + next * p->ldb + k);
-    ask.row = p->ldb * (int64_t)sizeof(T);
-    while ((HKI_CACHE_LINE << ask.shift) < depth * (int64_t)sizeof(T))
-        ask.shift++;
-    ask.last = (rows << ask.shift) - 1;
-    return ask;
+        return prefetch;
+    prefetch.from = (const char *)((const T *)p->b + next * p->ldb + k);
+    prefetch.row = p->ldb * (int64_t)sizeof(T);
+    while ((HKI_CACHE_LINE << prefetch.shift) < depth * (int64_t)sizeof(T))
+        prefetch.shift++;
+    prefetch.last = (rows << prefetch.shift) - 1;
+    return prefetch;
 }
 
 /* The same of sums in the order of k; copies of a that is not transposed are made on the way. */
@@ -303,9 +303,9 @@ static void LANES_FN(product_sweep)(const hki_product_call *call, const LANES_FN
             LANES_FN(product_pack_b)
             (p, j, j + tile.outputs, b->k0, b->k1,
              (T *)call->b + (tile.panel - (const T *)call->b));
-            tile.ask = LANES_FN(panel_behind)(p, b, j);
+            tile.prefetch = LANES_FN(panel_behind)(p, b, j);
         }
-        for (int64_t t = 0, i = b->i0, end; t < tiles; t++, i = end, tile.ask.begin += depth) {
+        for (int64_t t = 0, i = b->i0, end; t < tiles; t++, i = end, tile.prefetch.begin += depth) {
             end = b->i0 + LANES_FN(tile_begin)(rows, tiles, t + 1);
             T *copy = call->a;
             if (copy)
