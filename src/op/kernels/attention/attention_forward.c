@@ -15,15 +15,17 @@ size_t hki_attention_scratch_bytes(const hki_attention *of, bool is_gradient)
 static bool sees_none(const hki_attention *of, int64_t i)
 {
     const int64_t item = of->mask_is_bool ? 1 : of->f64 ? 8 : 4;
-    const char *mask = (const char *)of->mask.data + (of->mask.data ? i * of->mask.row * item : 0);
-    for (int64_t j = 0; of->mask.data && j < of->m; j++) {
+    if (!of->mask.data)
+        return of->m == 0;
+    const char *mask = (const char *)of->mask.data + i * of->mask.row * item;
+    for (int64_t j = 0; j < of->m; j++) {
         const void *at = mask + j * of->mask.column * item;
         if (of->mask_is_bool ? *(const uint8_t *)at != 0
             : of->f64        ? *(const double *)at != -INFINITY
                              : *(const float *)at != -INFINITY)
             return false;
     }
-    return of->mask.data || of->m == 0;
+    return true;
 }
 
 /* A query that sees no key gives 0, and one that sees scores of minus infinity alone NaN. */

@@ -123,7 +123,7 @@ HKI_EVERYWHERE double hki_silu_f64(double x)
 {
     double scale, power = hki_exp_parts_f64(-fabs(x), 0, &scale);
     double within = x < -800.0 ? -800.0 : x; /* 800 e^-800 is 0 */
-    double above = (x < 0 ? within * power : x) / fma(power, scale, 1);
+    double above = (x < 0 ? within * power : x) / fma(power, scale, 1.0);
     return x < 0 ? above * scale : above;
 }
 HKI_EVERYWHERE double hki_silu_slope_f64(double x)
@@ -246,7 +246,7 @@ HKI_EVERYWHERE double hki_erfc_part_f64(double z)
     odd = fma(odd, w, 0.08798315382548437);
     odd = fma(odd, w, 0.0975190951532411);
     odd = fma(odd, w, -0.1400091801376193);
-    return fma(t, odd, even) / fma(2, z, 1);
+    return fma(t, odd, even) / fma(2.0, z, 1.0);
 }
 
 /* Within 1.5 ulp. */
@@ -267,7 +267,7 @@ HKI_EVERYWHERE double hki_erf_f64(double x)
     odd = fma(odd, w, -0.02686617064513053);
     odd = fma(odd, w, -0.37612638903183754);
     double small = fma(magnitude, fma(z, odd, even), magnitude);
-    double large = fma(-hki_erfc_part_f64(magnitude), hki_exp_f64(-z), 1);
+    double large = fma(-hki_erfc_part_f64(magnitude), hki_exp_f64(-z), 1.0);
     return copysign(magnitude < 0.8 ? small : large, x);
 }
 

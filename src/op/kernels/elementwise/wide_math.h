@@ -198,7 +198,7 @@ HKI_EVERYWHERE double hki_wide_sin_of(double r)
     p = fma(p, z, -1.0 / 5040);
     p = fma(p, z, 1.0 / 120);
     p = fma(p, z, -1.0 / 6);
-    return r * fma(z, p, 1);
+    return r * fma(z, p, 1.0);
 }
 
 HKI_EVERYWHERE double hki_wide_cos_of(double r)
@@ -210,7 +210,7 @@ HKI_EVERYWHERE double hki_wide_cos_of(double r)
     p = fma(p, z, -1.0 / 720);
     p = fma(p, z, 1.0 / 24);
     p = fma(p, z, -1.0 / 2);
-    return fma(z, p, 1);
+    return fma(z, p, 1.0);
 }
 
 HKI_EVERYWHERE double hki_wide_tan(float x, bool near)
