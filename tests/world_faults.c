@@ -1,7 +1,8 @@
 /* A rank that does not do its part, for tests/world_ranks/ and bench/world_faults: without arguments, nothing.
  *
- *   world_faults KIND   none, stop, late, leave, die, error; fail: what it gives is failed; amid, amid_dies: an emulated GPU
- *                       stops, or ends, the process
+ *   world_faults KIND   none, stop, late, leave, die, error; early: it ends without waiting for what it has issued; owes: it ends,
+ *                       and what it has issued waits for a rank that waits for it; fail: what it gives is failed; amid,
+ *                       amid_dies: an emulated GPU stops, or ends, the process
  *
  * WORLD_DEVICE: where arrays are; else on the host. WORLD_STEP: when it does so, from 0 to 199. WORLD_FAULT: a file that
  * it makes just before. WORLD_PIDS: a folder for a file of each process. */
@@ -46,15 +47,22 @@ static hk_array *failing(int64_t count, hk_device device)
                               hk_full(hk_shape(count), 1e6, HK_I64, device), 0);
 }
 
+static hk_array *receive_from(int rank)
+{
+    return hk_group_receive(hk_group_world(), hk_shape(1), HK_F32, (hk_device){NULL}, rank);
+}
+
 /* What the rank does instead. */
 static void misbehave(const char *kind)
 {
+    if (!strcmp(kind, "owes"))
+        receive_from(0);
     make_file(getenv("WORLD_FAULT"));
     if (!strcmp(kind, "stop"))
         raise(SIGSTOP);
     else if (!strcmp(kind, "late"))
         nanosleep(&(struct timespec){.tv_sec = 4}, NULL);
-    else if (!strcmp(kind, "leave"))
+    else if (!strcmp(kind, "leave") || !strcmp(kind, "owes"))
         exit(0);
     else if (!strcmp(kind, "die"))
         raise(SIGKILL);
@@ -81,17 +89,24 @@ int main(int count, char **arguments)
     const int fault_step = fault ? atoi(fault) : 5;
     const bool fails = !strcmp(arguments[1], "fail");
     double begin = 0;
-    const hk_status *status = NULL;
     hk_array *x = hk_full(hk_shape(30000), 1, HK_F32, device);
+    const hk_status *status = hk_wait(x);
     for (int step = 0; step < STEPS; step++) {
         HK_SCOPE;
         begin = milliseconds();
         if (rank == WRONG && step == fault_step)
             misbehave(arguments[1]);
+        if (rank == 0 && step == fault_step && !strcmp(arguments[1], "owes")) {
+            status = hk_wait(receive_from(WRONG));
+            hk_group_send(hk_group_world(), hk_ones(hk_shape(1), HK_F32, device), WRONG);
+            break;
+        }
         if (rank == WRONG && step == fault_step && fails)
             hk_assign(x, failing(30000, device));
         hk_group_all_reduce(hk_group_world(), &x, 1, 1, 0);
         hk_assign(x, hk_multiply(x, 1.0 / hk_world_size()));
+        if (rank == WRONG && !strcmp(arguments[1], "early"))
+            continue;
         status = hk_wait(x);
         if (!hk_ok(status))
             break;

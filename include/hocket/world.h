@@ -45,7 +45,9 @@ typedef struct hk_world_options {
 } hk_world_options;
 
 /* Starts the world, with MPI where a launcher asks for it, and the runtime. Blocks until all ranks have called it. Optional: the first
- * other function here does the same with the defaults. The world ends with the runtime, for good. options may be NULL.
+ * other function here does the same with the defaults. The world ends with the runtime, for good. At the end of
+ * the program, or in hk_runtime_deinit, a rank first does all that it has issued, which others may wait for: the program need not. What
+ * others issue beyond fails on them. options may be NULL.
  *
  * Errors: HK_INVALID_ARGUMENT (an option, or the world runs already), HK_NOT_FOUND (no plug-in for the launcher's MPI), HK_UNSUPPORTED
  * (MPI and launcher do not belong together), HK_DEVICE_LOST (a rank did not come). Then there is a world of one rank, whose

@@ -311,9 +311,10 @@ bool hki_runtime_is_recording(hki_runtime *runtime);
  * default runtime. */
 extern void (*hki_runtime_started)(hki_runtime *runtime);
 extern void (*hki_runtime_ending)(hki_runtime *runtime);
-/* Set by the world room; may be NULL. `stopping` is called when no task begins any more, and is to see to it that those of
- * classes that are outside end; `stopped` when all have: when it returns, no thread is in hki_task_end any more. */
-extern void (*hki_runtime_stopping)(hki_runtime *runtime);
+/* Set by the world room; may be NULL. `stopping` is called first, and is to see to it that tasks of classes that are outside
+ * end; true: what has been issued is done before the runtime ends, else it is cancelled. `stopped` is called when all tasks have
+ * ended: when it returns, no thread is in hki_task_end any more. */
+extern bool (*hki_runtime_stopping)(hki_runtime *runtime);
 extern void (*hki_runtime_stopped)(hki_runtime *runtime);
 
 /* The sequence number of this thread's latest submission: the recorded order of tests. */

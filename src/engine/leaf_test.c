@@ -236,10 +236,10 @@ static void issue_late(hki_runtime *ending)
 static void test_stopping(void)
 {
     start(HK_ENGINE_ASYNC, 4000);
-    hki_runtime_stopping = issue_late;
+    hki_runtime_stopped = issue_late;
     hki_runtime_retain(runtime); /* for the variable that has failed */
     hk_runtime_deinit();
-    hki_runtime_stopping = NULL;
+    hki_runtime_stopped = NULL;
     CHECK_EQ_I64(atomic_load(&runs), 0);
     CHECK_EQ_I64(atomic_load(&finishes), 1);
     for (int i = 0; i < VARS; i++)

@@ -14,7 +14,7 @@
 
 void (*hki_runtime_started)(hki_runtime *runtime);
 void (*hki_runtime_ending)(hki_runtime *runtime);
-void (*hki_runtime_stopping)(hki_runtime *runtime);
+bool (*hki_runtime_stopping)(hki_runtime *runtime);
 void (*hki_runtime_stopped)(hki_runtime *runtime);
 
 /* ---- workers -------------------------------------------------------------------------------- */
@@ -118,19 +118,27 @@ static hki_runtime *runtime_create(const hk_runtime_options *options)
     return runtime;
 }
 
+/* Ends what has been issued. Nothing is, and nothing is held, in the serial engine. */
+static void drain(hki_runtime *runtime)
+{
+    if (runtime->serial)
+        return;
+    hki_holds_end_all(runtime);
+    if (hki_is_stopping(runtime))
+        hki_clock_hurry(runtime);
+    for (int i = 0; i < runtime->queue_count; i++)
+        hki_queue_drain(runtime->queues[i], NULL);
+}
+
 static void runtime_end(hki_runtime *runtime)
 {
+    if (hki_runtime_stopping && hki_runtime_stopping(runtime))
+        drain(runtime);
     atomic_store(&runtime->stopping, true);
     atomic_fetch_add(&runtime->failed_vars, 1);
-    if (hki_runtime_stopping)
-        hki_runtime_stopping(runtime);
-    if (!runtime->serial) {
-        hki_holds_end_all(runtime);
-        hki_clock_hurry(runtime);
-        for (int i = 0; i < runtime->queue_count; i++)
-            hki_queue_drain(runtime->queues[i], NULL);
+    drain(runtime);
+    if (!runtime->serial)
         workers_stop(runtime);
-    }
     if (hki_runtime_stopped)
         hki_runtime_stopped(runtime);
     atomic_store(&runtime->ended, true);

@@ -158,12 +158,11 @@ static bool is_peer(const hki_exchange *self, int rank)
     return hki_exchange_is_couple(self) ? rank == self->peer : rank != self->group->rank;
 }
 
-/* When the runtime ends, what has not begun is given up. */
-static bool may_begin(hki_link *link, const hki_exchange *self)
+static bool may_begin(const hki_exchange *self)
 {
     const hk_group *group = self->group;
     return self->index == group->begun[self->lane] &&
-           (self->index - group->decided[self->lane] < MOST_AHEAD || atomic_load(&link->stop_ns));
+           self->index - group->decided[self->lane] < MOST_AHEAD;
 }
 
 /* Without headers, where the call has been refused. */
@@ -437,7 +436,7 @@ bool hki_exchange_progress(hki_link *link, hki_exchange *self)
 {
     switch (self->state) {
     case HKI_EXCHANGE_WAITS:
-        return may_begin(link, self) && begin(link, self);
+        return may_begin(self) && begin(link, self);
     case HKI_EXCHANGE_AGREES:
         if (self->index != self->group->decided[self->lane] && !link->looks_at_all)
             return false;

@@ -50,7 +50,7 @@ static void answer(hki_link *self, int rank)
 static void ask(hki_link *self, int rank)
 {
     hki_neighbour *neighbour = &self->neighbours[rank];
-    if (!neighbour->left_ns && !neighbour->is_asked && is_free(self, &neighbour->question)) {
+    if (!neighbour->has_left && !neighbour->is_asked && is_free(self, &neighbour->question)) {
         neighbour->is_asked = true;
         tell(self, rank, HKI_NOTICE_ASKS, &neighbour->question);
     }

@@ -23,8 +23,6 @@ enum {
     NAP_DIVISOR = 8,        /* a nap is this part of the time that nothing has happened for */
     JOIN_NS = 100000000,    /* how often who joins looks whether it takes too long */
     TIMER_SLACK_NS = 1000,  /* naps are not longer than asked for */
-    LEFT_NS = 100000000,    /* what was sent before a notice has come by then */
-    GRACE_NS = 2000000000,  /* for what is not over when the runtime ends */
     READ_NS = 1000000000,   /* for the launcher to read what this process has written */
     PASS_ON_NS = 100000000, /* and to pass it on; for others to say theirs */
 };
@@ -151,7 +149,7 @@ static bool is_said(hki_link *self)
 static bool have_all_left(const hki_link *self)
 {
     for (int r = 0; r < self->world->size; r++)
-        if (r != self->world->rank && !self->neighbours[r].left_ns)
+        if (r != self->world->rank && !self->neighbours[r].has_left)
             return false;
     return true;
 }
@@ -225,28 +223,28 @@ static bool hear(hki_link *self)
         listen(self);
         return true;
     }
+    if (bytes == sizeof notice->ending && notice->kind == HKI_NOTICE_ENDS) {
+        hki_ending_hear(self, from, &notice->ending);
+        listen(self);
+        return true;
+    }
     if (bytes == sizeof *notice && notice->kind == HKI_NOTICE_LOST) {
         lose(self, hki_wire_record_get(&notice->record, 0), false);
         return true;
     }
-    self->neighbours[from].left_ns = hki_clock_ns();
-    self->neighbours[from].gave_up = notice->kind == HKI_NOTICE_GIVES_UP;
+    self->neighbours[from].ends = self->neighbours[from].has_left = true;
     if (!have_all_left(self))
         listen(self);
     return true;
 }
 
-/* The first rank of those that it waits for that is not going to come any more; -1: none. */
-static int find_left(const hki_link *self, const hki_exchange *exchange, int64_t now_ns)
+/* The first rank of those that it waits for that is not going to come to it; -1: none. */
+static int find_ended(const hki_link *self, const hki_exchange *exchange)
 {
     const hk_group *group = exchange->group;
-    const bool agrees = exchange->state <= HKI_EXCHANGE_AGREES;
-    for (int r = 0; r < group->size; r++) {
-        const hki_neighbour *neighbour = &self->neighbours[group->members[r]];
-        if (neighbour->left_ns && now_ns - neighbour->left_ns > LEFT_NS &&
-            (agrees || neighbour->gave_up) && hki_exchange_needs(exchange, r))
+    for (int r = 0; exchange->state <= HKI_EXCHANGE_AGREES && r < group->size; r++)
+        if (hki_exchange_needs(exchange, r) && !hki_ending_takes_part(self, exchange, r))
             return group->members[r];
-    }
     return -1;
 }
 
@@ -255,12 +253,12 @@ static int find_left(const hki_link *self, const hki_exchange *exchange, int64_t
 static void look_at_time(hki_link *self, hki_exchange *exchange, int64_t now_ns)
 {
     const hk_group *group = exchange->group;
-    const int left = find_left(self, exchange, now_ns);
-    if (left >= 0) {
+    const int ended = find_ended(self, exchange);
+    if (ended >= 0) {
         hki_exchange_give_up(self, exchange,
                              failure_of(exchange, HK_DEVICE_LOST,
                                         "rank %d has ended, and takes no part in it any more",
-                                        left),
+                                        ended),
                              true);
         return;
     }
@@ -290,26 +288,6 @@ static void look_at_time(hki_link *self, hki_exchange *exchange, int64_t now_ns)
                     (double)self->world->patience_ns * 1e-9, self->world->rank,
                     exchange->source.line),
          true);
-}
-
-/* ---- the runtime ends ----------------------------------------------------------------------------------------------- */
-
-/* What has been issued has some time to be done, one after the other. Then all of it ends. One that
- * waits for an earlier one may not end before that: its end would decide on both. */
-static void cancel(hki_link *self, int64_t now_ns)
-{
-    const int64_t stop_ns = atomic_load(&self->stop_ns);
-    if (!stop_ns || now_ns - stop_ns < GRACE_NS)
-        return;
-    for (hki_exchange *x = self->exchanges; x; x = x->next) {
-        if (x->state == HKI_EXCHANGE_OVER)
-            continue;
-        self->gives_up = self->gives_up || x->state > HKI_EXCHANGE_WAITS;
-        hki_exchange_give_up(
-            self, x,
-            failure_of(x, HK_CANCELLED, "the runtime ended before all ranks had come to it"),
-            false);
-    }
 }
 
 /* ---- the thread ------------------------------------------------------------------------------------------------------ */
@@ -355,7 +333,6 @@ static bool step(hki_link *self)
         hki_heartbeat_step(self, now_ns);
     for (hki_exchange *x = self->exchanges; x && self->looks_at_all && !self->lost; x = x->next)
         look_at_time(self, x, now_ns);
-    cancel(self, now_ns);
     if (self->lost)
         end_lost(self);
     return end_over(self) || any;
@@ -396,8 +373,8 @@ static void leave(hki_link *self)
 {
     int64_t happened_ns = hki_clock_ns();
     self->has_left = true;
-    say(self, self->gives_up ? HKI_NOTICE_GIVES_UP : HKI_NOTICE_LEAVES, NULL);
-    while (!self->lost && !(is_said(self) && have_all_left(self))) {
+    say(self, HKI_NOTICE_LEAVES, NULL);
+    while (!self->lost && !(is_said(self) && hki_ending_is_said(self) && have_all_left(self))) {
         if (hear(self))
             happened_ns = hki_clock_ns();
         rest(self, atomic_load(&self->wake_word), hki_clock_ns() - happened_ns);
@@ -415,11 +392,15 @@ static void leave(hki_link *self)
 static void work(hki_link *self)
 {
     int64_t happened_ns = hki_clock_ns();
+    bool stops = false;
     if (!have_all_left(self))
         listen(self);
     for (;;) {
         const uint32_t seen = atomic_load(&self->wake_word);
-        const bool stops = atomic_load(&self->stop_ns) != 0;
+        const bool stopped = stops;
+        stops = atomic_load(&self->stops);
+        if (stops && !stopped)
+            hki_ending_say(self);
         const int64_t begin_ns = hki_clock_ns();
         self->looks_at_all = begin_ns - self->looked_ns >= LOOK_NS;
         if (self->looks_at_all)
@@ -541,7 +522,8 @@ const hk_status *hki_link_start(hki_world *world, const hki_launcher *launcher,
 
 void hki_link_stop(hki_link *self)
 {
-    atomic_store(&self->stop_ns, hki_clock_ns());
+    hki_ending_find(self);
+    atomic_store(&self->stops, true);
     hki_futex_bump(&self->wake_word, 1);
 }
 

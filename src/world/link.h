@@ -13,7 +13,7 @@ const hk_status *hki_link_start(hki_world *world, const struct hki_launcher *lau
                                 void (*ending)(void));
 /* An exchange whose inputs are there, from any thread. link NULL: there is nobody else; it ends at once. */
 void hki_link_put(hki_link *self, hki_exchange *exchange);
-/* Every exchange ends soon, and no other begins. */
+/* No other exchange is put; those that have been issued are done. From the thread that ends the runtime. */
 void hki_link_stop(hki_link *self);
 /* Behind it: takes leave of the others and ends MPI. Blocks until all have. */
 void hki_link_join(hki_link *self);
@@ -27,14 +27,29 @@ typedef struct hki_saying {
     bool is_sent;
 } hki_saying;
 
+/* How far a rank goes that ends, in what it shares with another one: ending.c. The next one of each is not going to be. */
+typedef struct hki_ending_notice {
+    int32_t kind;
+    int32_t group;
+    uint32_t calls;           /* that all do together */
+    uint32_t sends, receives; /* to and from that rank */
+} hki_ending_notice;
+typedef struct hki_ending {
+    hki_ending_notice notice;
+    int rank; /* that is told */
+    hki_saying saying;
+} hki_ending;
+
 /* Of another rank. */
 typedef struct hki_neighbour {
-    int64_t left_ns;             /* 0: it is there; else when it said that it has ended */
     int64_t heard_ns;            /* of its latest sign of life; 0: none */
     hki_saying question, answer; /* to it: heartbeat.c */
-    bool gave_up;                /* amid what it had begun */
-    bool is_asked;               /* whether it lives, and has not answered */
-    bool awaits_answer;          /* from this rank */
+    hki_ending_notice *endings;  /* of each group that it shares with this rank */
+    int ending_count;
+    bool ends;          /* and has told all of them */
+    bool has_left;      /* and has done all that it had issued */
+    bool is_asked;      /* whether it lives, and has not answered */
+    bool awaits_answer; /* from this rank */
 } hki_neighbour;
 
 /* Any rank, about itself and the world. */
@@ -42,13 +57,16 @@ enum { HKI_NOTICE_TAG = 0 };
 
 /* What ranks say beside exchanges. */
 typedef struct hki_notice {
-    int32_t kind; /* hki_notice_kind */
+    union {
+        int32_t kind; /* hki_notice_kind */
+        hki_ending_notice ending;
+    };
     int32_t rank;
     hki_wire_record record;
 } hki_notice;
 typedef enum hki_notice_kind {
     HKI_NOTICE_LEAVES,
-    HKI_NOTICE_GIVES_UP,
+    HKI_NOTICE_ENDS,
     HKI_NOTICE_LOST,
     HKI_NOTICE_ASKS, /* does it live? of this and the next one the kind alone is sent */
     HKI_NOTICE_LIVES
@@ -62,7 +80,7 @@ struct hki_link {
     _Atomic(uint32_t) wake_word, started; /* started: 1 when init has returned */
     char problem[512];                    /* why it has not */
     _Atomic(hki_exchange *) incoming;     /* a stack */
-    _Atomic(int64_t) stop_ns;             /* 0: not to stop */
+    _Atomic(bool) stops;                  /* the runtime ends: endings are there */
     _Atomic(bool) joins;                  /* all tasks have ended */
     _Atomic(bool) is_closed;              /* and the thread has */
     _Atomic(int64_t) leave_ns; /* when all ranks had left, and MPI was told to end; 0: not yet */
@@ -75,6 +93,8 @@ struct hki_link {
     const hk_status *lost; /* why nothing works any more; counted; NULL: it does */
     hki_notice heard, said[2];
     hki_saying *sayings; /* of both, to each rank */
+    hki_ending *endings; /* that this rank tells; of who ends the runtime, then its thread's */
+    int ending_count;
     hki_mpi_request hearing;
     uint64_t ended_ticks; /* of the latest exchange */
     int64_t asked_ns, stepped_ns,
@@ -83,7 +103,6 @@ struct hki_link {
     bool looks_at_all; /* now: else at those alone that can get on */
     bool moves;        /* something does, by MPI */
     bool has_left;     /* has said so */
-    bool gives_up;     /* ends amid what it has begun */
     bool is_dirty;     /* messages are under way that cannot be stopped */
 };
 
@@ -96,6 +115,15 @@ bool hki_exchange_needs(const hki_exchange *self, int peer);
 /* Gives its messages up: it is over, by the record (taken). is_root: the program does not know of it yet. */
 void hki_exchange_give_up(hki_link *link, hki_exchange *self, const hk_status *status,
                           bool is_root);
+/* What is to be told of this rank's end: by the thread that ends the runtime. */
+void hki_ending_find(hki_link *self);
+/* By the link's thread, as all below. */
+void hki_ending_say(hki_link *self);
+bool hki_ending_is_said(hki_link *self);
+/* rank has told it. */
+void hki_ending_hear(hki_link *self, int rank, const hki_ending_notice *notice);
+/* Whether rank r of its group, which it waits for, is going to come to it, as far as is known. */
+bool hki_ending_takes_part(const hki_link *self, const hki_exchange *exchange, int r);
 /* A rank asks, or answers. */
 void hki_heartbeat_hear(hki_link *self, int rank, hki_notice_kind kind);
 /* Asks those who are awaited, every so often. */

@@ -119,10 +119,13 @@ static const hk_status *read_route(const hk_world_options *options)
 
 static hki_runtime *runtime; /* that the link ends with; counted */
 
-static void stopping(hki_runtime *ending)
+/* Others may need what this rank has issued. */
+static bool stopping(hki_runtime *ending)
 {
-    if (world.link && ending == runtime && !atomic_exchange(&world.has_ended, true))
-        hki_link_stop(world.link);
+    if (!world.link || ending != runtime || atomic_exchange(&world.has_ended, true))
+        return false;
+    hki_link_stop(world.link);
+    return true;
 }
 
 static void stopped(hki_runtime *ending)
@@ -138,11 +141,11 @@ static void stopped(hki_runtime *ending)
 static void mpi_ending(void)
 {
     hki_runtime *its = runtime;
-    hk_wait_all(); /* what other ranks still need of this one */
     if (!its || atomic_exchange(&world.has_ended, true))
         return;
     runtime = NULL;
     hki_link_stop(world.link);
+    hk_wait_all();
     hki_link_join(world.link);
     hki_link_close(world.link);
     hki_runtime_release(its);
@@ -188,9 +191,9 @@ static void start_locked(const hk_world_options *options)
     }
     atomic_store_explicit(&hki_capture_has_ranks, world.size > 1, memory_order_relaxed);
     world.status = error ? error : hki_status_ok();
-    world.last_id = 1;
-    world.group =
-        hki_group_create(&world, 1, world.rank, world.size, NULL, hk_status_retain(world.status));
+    world.last_id = HKI_WORLD_GROUP;
+    world.group = hki_group_create(&world, HKI_WORLD_GROUP, world.rank, world.size, NULL,
+                                   hk_status_retain(world.status));
     world.pid = getpid();
     world.is_started = true;
 }

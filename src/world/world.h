@@ -20,17 +20,19 @@ struct hk_group {
     struct hki_world *world;
     int id; /* the same on all its ranks; from 1; tags follow from it */
     int rank, size;
-    int *members;         /* ranks in the world */
-    pthread_mutex_t lock; /* held while a call is made */
-    uint32_t calls;       /* that all do together; lock */
-    /* By lane: one for what all do together, two for each rank, of what is sent to it and received from it. Issued (lock); of
-     * those begun, and decided (the link's). */
-    uint32_t *issued, *begun, *decided;
+    int *members;            /* ranks in the world */
+    pthread_mutex_t lock;    /* held while a call is made */
+    _Atomic(uint32_t) calls; /* that all do together; written under the lock */
+    /* By lane: one for what all do together, two for each rank, of what is sent to it and received from it. Issued (written
+     * under the lock); of those begun, and decided (the link's). */
+    _Atomic(uint32_t) *issued;
+    uint32_t *begun, *decided;
     struct hki_route *routes;   /* the link's: route.h */
     _Atomic(bool) goes_by_host; /* there is no channel between its accelerators */
 };
 
-enum { HKI_GROUP_TAGS = 8 }; /* from id times this on */
+enum { HKI_GROUP_TAGS = 8 };  /* from id times this on */
+enum { HKI_WORLD_GROUP = 1 }; /* the id of that of all ranks */
 
 /* By which way data goes between accelerators: a channel where there is one; always the host; never the host. */
 typedef enum hki_world_route {

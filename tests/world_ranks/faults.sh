@@ -7,6 +7,7 @@
 touch begin
 
 run none 20
+ends_well none
 [ "$(grep -c "rank [012]: ok" <<< "$text")" = 3 ] || wrong "none: three ranks should be well"
 run stop 20
 says "rank 0: device lost: rank 1 has given no sign of life for 1.5 s"
@@ -19,8 +20,17 @@ wait
 HOCKET_WORLD_PATIENCE=1.5 run late 20
 says "rank [02]: device lost: rank 1 has not come to it within 1.5 s, though it lives"
 HOCKET_WORLD_TIMEOUT=300 run leave 20
+ends_well leave
 says "rank 0: device lost: rank 1 has ended"
 says "rank 2: device lost: rank 1 has ended"
+# A rank that ends does what others wait for, and waits for nobody who waits for it.
+HOCKET_WORLD_TIMEOUT=300 run early 20
+ends_well early
+[ "$(grep -c "rank [012]: ok" <<< "$text")" = 3 ] || wrong "early: three ranks should be well"
+HOCKET_WORLD_TIMEOUT=300 run owes 20
+ends_well owes
+says "rank 0: device lost: rank 1 has ended"
+says "rank 2: device lost: rank [01] has ended"
 HOCKET_WORLD_TIMEOUT=300 run die 20
 gone_within 5
 says "rank 1 [(w]" # whichever the launcher kills next
