@@ -52,8 +52,6 @@ HK_API void hk_scopes_resume(size_t suspended);
  * no scope, nothing changes; when to another thread's, the caller gets a count of its own. */
 HK_API hk_array *hk_take(hk_array *x);
 
-#define HKI_JOIN_(a, b) a##b
-#define HKI_JOIN(a, b)  HKI_JOIN_(a, b)
 #ifdef __cplusplus
 HK_END_DECLS
 struct hki_scope_guard {

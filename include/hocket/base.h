@@ -14,6 +14,10 @@
 #define HK_END_DECLS
 #endif
 
+/* A name of this line, for scopes. */
+#define HKI_JOIN_(a, b) a##b
+#define HKI_JOIN(a, b)  HKI_JOIN_(a, b)
+
 #if defined(__GNUC__)
 #define HK_API                 __attribute__((visibility("default")))
 #define HK_PRINTF(text, first) __attribute__((format(printf, text, first)))

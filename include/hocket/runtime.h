@@ -133,6 +133,32 @@ HK_API void hk_refusals_are_raised(bool raised);
  * and with HK_INTERRUPTED where a hook says so. */
 HK_API const hk_status *hk_wait_all(void);
 
+/* Priorities decide which of the calls that are ready goes first on a device, never what comes out: those with the higher one, and of one
+ * priority about in the order in which they were issued. For what much else waits for, such as the next tile on the critical path of a
+ * factorisation. Sets that of the calls that this thread issues from now on, gradients and replays included: 0, as at first, to 255; what is beyond is
+ * taken for the nearest. Returns the one before. Does not block. */
+HK_API int hk_priority_set(int priority);
+
+/* What HK_PRIORITY keeps. */
+typedef struct hk_priority_scope {
+    int before;
+} hk_priority_scope;
+static inline hk_priority_scope hk_priority_scope_begin(int priority)
+{
+    hk_priority_scope scope;
+    scope.before = hk_priority_set(priority);
+    return scope;
+}
+HK_API void hk_priority_scope_end(hk_priority_scope *scope);
+
+/* The priority from this line to the end of the enclosing block. */
+#ifndef __cplusplus
+#define HK_PRIORITY(priority)                                                                      \
+    hk_priority_scope HKI_JOIN(hki_priority_, __LINE__)                                            \
+        __attribute__((cleanup(hk_priority_scope_end), unused)) =                                  \
+            hk_priority_scope_begin(priority)
+#endif
+
 /* Forgets the failures that hk_wait_all reports. Failed arrays stay failed. Does not block. */
 HK_API void hk_failures_clear(void);
 

@@ -138,6 +138,8 @@ struct hki_task_spec {
     /* A reduction between devices, or a copy of one: goes before all others of its queue, and of such those first that were
      * issued first. */
     bool collective;
+    /* 0, or it goes before those of its queue that have a lower one, and behind collective ones. By hki_task_begin: the thread's. */
+    uint8_t priority;
     uint8_t queue; /* hki_queue_kind, of an accelerator; by hki_task_begin HKI_QUEUE_COMPUTE */
     /* NULL (set by hki_task_begin), or room for a version by access, set by hki_task_submit: which write of any range of
      * its variable was the last to be issued before. Two tasks that read a variable at the same version, and have not failed, see

@@ -25,10 +25,25 @@ hki_task *hki_task_begin(hki_runtime *runtime, size_t payload_bytes, int access_
     task->spec.expected_ns = INT64_MAX;
     task->spec.versions = NULL;
     task->spec.collective = false;
+    task->spec.priority = hki_this_thread.priority;
     task->spec.queue = HKI_QUEUE_COMPUTE;
     task->spec.cost = (hki_cost){0};
     task->spec.source = hki_source_get();
     return task;
+}
+
+int hk_priority_set(int priority)
+{
+    const int before = hki_this_thread.priority;
+    hki_this_thread.priority = (uint8_t)(priority < 0           ? 0
+                                         : priority > UINT8_MAX ? UINT8_MAX
+                                                                : priority);
+    return before;
+}
+
+void hk_priority_scope_end(hk_priority_scope *scope)
+{
+    hk_priority_set(scope->before);
 }
 
 /* ---- submitting -------------------------------------------------------------------------------------------------------- */

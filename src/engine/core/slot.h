@@ -8,7 +8,8 @@
 typedef struct hki_thread {
     int task_depth; /* > 0 while it runs a task, see task.c */
     uint64_t last_sequence, submitted_count;
-    uint32_t floats; /* of a call that runs here without a task: to be left with */
+    uint8_t priority; /* of what it issues */
+    uint32_t floats;  /* of a call that runs here without a task: to be left with */
 } hki_thread;
 
 extern _Thread_local hki_thread hki_this_thread;

@@ -73,7 +73,7 @@ static bool waits_for_each(const history *self, const hki_task *task)
 static hki_place place_for_worker(hki_queue *queue, const hki_task *task)
 {
     hki_runtime *runtime = task->runtime;
-    if (!runtime->ring || task->spec.collective)
+    if (!runtime->ring || task->spec.collective || task->spec.priority)
         return HKI_PLACE_QUEUE;
     const bool may_wake = hki_task_is_short(task) &&
                           (hki_park_has_sleepers(&queue->home->park) || hki_lease_rests(runtime));

@@ -3,10 +3,22 @@
 #include "engine/sched/scoreboard.h"
 #include "engine/sched/steal.h"
 
+/* Which list: of what goes first, or of the rest. */
+static int list_of(const hki_task *task)
+{
+    return hki_task_rank(task) > 0 ? 0 : 1;
+}
+
+static bool goes_before(const hki_task *a, const hki_task *b)
+{
+    const int left = hki_task_rank(a), right = hki_task_rank(b);
+    return left != right ? left > right : hki_task_sequence(a) < hki_task_sequence(b);
+}
+
 /* Puts the task behind `previous`, which is in the list; NULL: first. */
 static void link_behind(hki_queue *queue, hki_task *previous, hki_task *task)
 {
-    int index = task->spec.collective ? 0 : 1;
+    const int index = list_of(task);
     task->queue_previous = previous;
     task->queue_next = previous ? previous->queue_next : queue->lists[index].first;
     if (previous)
@@ -23,23 +35,22 @@ static void link_behind(hki_queue *queue, hki_task *previous, hki_task *task)
     atomic_fetch_add(&queue->listed[index], 1);
 }
 
-/* What was issued first goes first, about. Then no more memory is taken than the program's order needs: what fetches the
+/* Of one rank, what was issued first goes first, about. Then no more memory is taken than the program's order needs: what fetches the
  * data of later steps is ready before the rest of this one. And reductions between devices, of which it holds exactly, get
  * ready from the last layer to the first, while a program names its parameters, and so sums their gradients, in the order
  * in which the next step needs them. */
 static void link_in_order(hki_queue *queue, hki_task *task)
 {
     enum { LOOKS = 64 };
-    const int index = task->spec.collective ? 0 : 1;
-    const uint64_t sequence = hki_task_sequence(task);
+    const int index = list_of(task);
     hki_task *previous = queue->lists[index].last;
-    if (previous && hki_task_sequence(previous) > sequence) {
+    if (previous && goes_before(task, previous)) {
         /* Most come in the order in which they were issued: behind the latest, then. */
         previous = queue->lists[index].latest;
-        if (previous && hki_task_sequence(previous) > sequence)
+        if (previous && goes_before(task, previous))
             previous = NULL;
         hki_task *next = previous ? previous->queue_next : queue->lists[index].first;
-        for (int i = 0; (index == 0 || i < LOOKS) && hki_task_sequence(next) < sequence; i++) {
+        for (int i = 0; (index == 0 || i < LOOKS) && goes_before(next, task); i++) {
             previous = next;
             next = next->queue_next;
         }
@@ -50,7 +61,7 @@ static void link_in_order(hki_queue *queue, hki_task *task)
 
 static void unlink_task(hki_queue *queue, hki_task *task)
 {
-    int index = task->spec.collective ? 0 : 1;
+    const int index = list_of(task);
     if (queue->lists[index].latest == task)
         queue->lists[index].latest = task->queue_previous;
     if (task->queue_previous)

@@ -39,7 +39,7 @@ struct hki_queue {
         hki_task *first, *last;
         /* That was put in order, or the one before it; NULL: look from the first on. */
         hki_task *latest;
-    } lists[2];                  /* [0]: reductions between devices, taken first; [1]: the rest */
+    } lists[2];                  /* [0]: of a rank above 0, taken first; [1]: the rest */
     _Atomic(uint32_t) listed[2]; /* entries in the lists; queue lock for writing, like the next */
     _Atomic(int64_t) backlog_ns; /* of the lists */
     /* Ticks: when the device had unfinished calls last; when its workers looked elsewhere for pieces in vain. */
@@ -92,6 +92,12 @@ static inline int64_t hki_task_piece_ns(const hki_task *task)
                                       : task->spec.expected_ns;
 }
 
+/* Higher ones go first: reductions between devices before all others. */
+static inline int hki_task_rank(const hki_task *task)
+{
+    return task->spec.collective ? UINT8_MAX + 1 : task->spec.priority;
+}
+
 /* Where a task waits that is ready. */
 static inline hki_queue *hki_task_home(const hki_task *task)
 {
@@ -103,7 +109,7 @@ void hki_queue_push(hki_task *task);
 /* To the front: what is to go on at once, and a started task whose pieces 1 … are to be claimed. */
 void hki_queue_push_first(hki_task *task);
 bool hki_queue_is_ready(hki_queue *queue);
-/* A reduction between devices is ready. */
+/* Something of a rank above 0 is ready. */
 bool hki_queue_is_urgent(hki_queue *queue);
 /* A worker of any CPU device is looking for work, or will in a moment. */
 bool hki_workers_are_attentive(const hki_runtime *runtime);

@@ -58,6 +58,28 @@ static void check_order(int from, int to, bool collective)
         CHECK(taken[i] > taken[i - 1]);
 }
 
+/* By rank, and of one rank as they were issued. */
+static void check_priorities(void)
+{
+    uint64_t taken[MOST], state = 7;
+    int priorities[MOST], last = INT16_MAX;
+    for (int i = 1; i < MOST; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        hki_task *task = task_make((uint64_t)i, i % 50 == 0);
+        task->spec.priority = (uint8_t)(1 + (state >> 60));
+        priorities[i] = i % 50 == 0 ? 1000 : task->spec.priority;
+        hki_queue_push(task);
+    }
+    hki_queue_push(task_make(1000, false));
+    CHECK_EQ_I64(take_all(taken), MOST);
+    CHECK(taken[MOST - 1] == 1000);
+    for (int i = 0; i < MOST - 1; i++) {
+        const int priority = priorities[taken[i]];
+        CHECK(priority < last || (priority == last && taken[i] > taken[i - 1]));
+        last = priority;
+    }
+}
+
 static void check_random(void)
 {
     uint64_t state = 1, taken[MOST];
@@ -138,6 +160,7 @@ int main(void)
         check_order(1, 200, collective);
         check_order(200, 1, collective);
     }
+    check_priorities();
     check_random();
     check_waking();
     free(queue);

@@ -70,7 +70,7 @@ static void run(hki_executor *executor, hki_claim claim)
          * chain of them. */
         const bool is_too_many = successors == HKI_SUCCESSORS;
         if (is_too_many || hki_queue_is_urgent(executor->queue)) {
-            (is_too_many ? hki_queue_push : hki_queue_push_first)(next);
+            (is_too_many || hki_task_rank(next) > 0 ? hki_queue_push : hki_queue_push_first)(next);
             return;
         }
         claim = (hki_claim){next, -1};
