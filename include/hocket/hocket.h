@@ -15,6 +15,7 @@
 #include <hocket/graph.h>
 #include <hocket/index.h>
 #include <hocket/io.h>
+#include <hocket/kernel.h>
 #include <hocket/nn.h>
 #include <hocket/operator.h>
 #include <hocket/ops.h>

@@ -22,6 +22,7 @@
 #include <hocket/base.hpp>
 #include <hocket/data.hpp>
 #include <hocket/index.hpp>
+#include <hocket/kernel.hpp>
 #include <hocket/ops.hpp>
 #include <hocket/split.hpp>
 #include <hocket/training.hpp>

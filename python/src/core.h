@@ -142,6 +142,8 @@ static inline void py_settle(hk_array *result, hk_array *const *inputs, int coun
     if (atomic_load_explicit(&py_shared_count, memory_order_relaxed) > 0)
         py_settle_shared(result, inputs, count);
 }
+/* What the buffer protocol calls it; NULL: nothing. Static text. */
+const char *py_format_of(hk_dtype dtype);
 bool py_dtype_of_format(const Py_buffer *view, hk_dtype *dtype);
 int py_array_get_buffer(PyObject *self, Py_buffer *view, int flags);
 void py_array_release_buffer(PyObject *self, Py_buffer *view);

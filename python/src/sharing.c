@@ -57,8 +57,7 @@ static bool is_of_host(hk_array *x)
 
 /* ---- the buffer protocol ------------------------------------------------------------------------------------------- */
 
-/* NULL: it has none. */
-static const char *format_of(hk_dtype dtype)
+const char *py_format_of(hk_dtype dtype)
 {
     static const char *const formats[HK_DTYPE_COUNT] = {
         [HK_F32] = "f", [HK_F64] = "d", [HK_F16] = "e",  [HK_BOOL] = "?", [HK_I8] = "b",
@@ -86,7 +85,7 @@ static void describe(exported *self, Py_buffer *view, int flags)
     view->len = (Py_ssize_t)hk_size(x) * bytes;
     view->itemsize = bytes;
     view->ndim = shape.ndim;
-    view->format = flags & PyBUF_FORMAT ? (char *)(uintptr_t)format_of(dtype) : NULL;
+    view->format = flags & PyBUF_FORMAT ? (char *)(uintptr_t)py_format_of(dtype) : NULL;
     view->shape = flags & PyBUF_ND ? self->shape : NULL;
     view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? self->strides : NULL;
     view->suboffsets = NULL;
@@ -110,7 +109,7 @@ static PyObject *raise_interrupt(PyObject *self, PyObject *array)
 static int get_buffer(PyObject *self, hk_array *x, Py_buffer *view, int flags, hk_borrow_mode mode)
 {
     view->obj = NULL;
-    if (!is_of_host(x) || !format_of(hk_array_dtype(x))) {
+    if (!is_of_host(x) || !py_format_of(hk_array_dtype(x))) {
         PyErr_Format(PyExc_BufferError, "%s on %s has no buffer", hk_dtype_name(hk_array_dtype(x)),
                      hk_device_name(hk_array_device(x)));
         return -1;

@@ -92,6 +92,7 @@ bool py_capture_init(PyObject *module);
 bool py_files_init(PyObject *module);
 bool py_runs_init(PyObject *module);
 bool py_ranks_init(PyObject *module);
+bool py_tasks_init(PyObject *module);
 /* Of a capsule of hocket.world; NULL after raising. */
 hk_group *py_group_from(PyObject *object);
 

@@ -34,6 +34,7 @@ typedef enum hki_queue_kind {
 
 /* What a task asks of its device: filled by who submits it, zero where it does not matter. */
 typedef struct hki_cost {
+    double time_ns;      /* of a kernel that says so itself; 0: by what follows */
     double flops;        /* floating-point operations */
     double memory_bytes; /* read and written by the kernel */
     double copy_bytes;   /* between memories */

@@ -81,6 +81,8 @@ static double compute_ns(const hk_sim_options *model, const hki_cost *cost, int6
 {
     if (model->factor > 0)
         return model->launch_ns + (double)host_ns / model->factor;
+    if (cost->time_ns > 0)
+        return model->launch_ns + cost->time_ns;
     return model->launch_ns +
            1e9 * fmax(cost->flops / model->flops, cost->memory_bytes / model->memory_bandwidth);
 }
