@@ -42,49 +42,76 @@ foreach(name peer_hocket peer_pool)
   add_dependencies(bench_engine ${name})
 endforeach()
 
-# bench_peer(NAME SOURCE COMPILER HEADER OPTION...): a peer built by a compiler of its own, because each OpenMP
-# runtime has one. Where a program with that header does not build, the peer is left out, and bench_engine says so.
-function(bench_peer name source compiler header)
+# bench_peer(NAME FOLDER LIBRARY COMPILER HEADER OPTION...): a peer, bench/FOLDER/NAME.c or .cc, with a library of what peers of its kind share. It is
+# built by a compiler of its own, because each OpenMP runtime has one. Where a program with that header does not build, the peer is left
+# out, and the benchmark says so.
+function(bench_peer name source library compiler header)
   find_program(HOCKET_PEER_${compiler} ${compiler})
   mark_as_advanced(HOCKET_PEER_${compiler})
   set(command "${HOCKET_PEER_${compiler}}")
   cmake_path(GET source EXTENSION extension)
+  cmake_path(GET source PARENT_PATH folder)
   if(command AND NOT HOCKET_HAS_PEER_${name})
     set(probe "${PROJECT_BINARY_DIR}/CMakeFiles/peer_${name}${extension}")
     file(WRITE "${probe}" "#include <${header}>\nint main(void) { return 0; }\n")
     execute_process(COMMAND "${command}" -D_GNU_SOURCE "${probe}" -o "${probe}.out" ${ARGN}
                     RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
     if(status EQUAL 0)
-      set(HOCKET_HAS_PEER_${name} ON CACHE INTERNAL "bench/peers/${source} can be built")
+      set(HOCKET_HAS_PEER_${name} ON CACHE INTERNAL "bench/${source} can be built")
     endif()
   endif()
+  set(programs "${PROJECT_BINARY_DIR}/bench/${folder}")
+  set(program "${programs}/peer_${name}")
   if(NOT command OR NOT HOCKET_HAS_PEER_${name})
-    message(STATUS "bench_engine has no peer ${name}: scripts/install-deps bench")
-    file(REMOVE "${peer_folder}/peer_${name}")
+    message(STATUS "benchmarks have no peer ${name}: scripts/install-deps bench")
+    file(REMOVE "${program}")
     return()
   endif()
-  set(program "${peer_folder}/peer_${name}")
   set(warnings -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
   if(HOCKET_WERROR)
     list(APPEND warnings -Werror)
   endif()
+  file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/${folder}/*.h")
   add_custom_command(OUTPUT "${program}"
-    COMMAND "${CMAKE_COMMAND}" -E make_directory "${peer_folder}"
+    COMMAND "${CMAKE_COMMAND}" -E make_directory "${programs}"
     COMMAND "${command}" -O3 -g1 -D_GNU_SOURCE ${warnings} -I "${PROJECT_SOURCE_DIR}/bench"
-            "${PROJECT_SOURCE_DIR}/bench/peers/${source}" $<TARGET_FILE:bench_peer> -o "${program}" ${ARGN}
-    DEPENDS bench_peer "${PROJECT_SOURCE_DIR}/bench/peers/${source}" "${PROJECT_SOURCE_DIR}/bench/peers/peer.h"
+            "${PROJECT_SOURCE_DIR}/bench/${source}" $<TARGET_FILE:${library}> ${bench_libraries_${library}} -o "${program}" ${ARGN}
+    DEPENDS ${library} hocket_static "${PROJECT_SOURCE_DIR}/bench/${source}" ${headers}
             "${PROJECT_SOURCE_DIR}/bench/task_patterns.h" "${PROJECT_SOURCE_DIR}/bench/spin.h"
     COMMENT "Building the peer ${name}" VERBATIM)
   add_custom_target(peer_${name} ALL DEPENDS "${program}")
-  add_dependencies(bench_engine peer_${name})
 endfunction()
 
 pkg_check_modules(STARPU QUIET starpu-1.3)
 list(TRANSFORM STARPU_INCLUDE_DIRS PREPEND -isystem OUTPUT_VARIABLE starpu_includes)
-bench_peer(libgomp openmp.c gcc omp.h -std=c17 -fopenmp)
-bench_peer(libomp openmp.c clang omp.h -std=c17 -fopenmp=libomp)
-bench_peer(tbb tbb.cc g++ oneapi/tbb/flow_graph.h -std=c++17 -ltbb)
-bench_peer(starpu starpu.c gcc starpu.h -std=c17 ${starpu_includes} ${STARPU_LDFLAGS})
+bench_peer(libgomp peers/openmp.c bench_peer gcc omp.h -std=c17 -fopenmp)
+bench_peer(libomp peers/openmp.c bench_peer clang omp.h -std=c17 -fopenmp=libomp)
+bench_peer(tbb peers/tbb.cc bench_peer g++ oneapi/tbb/flow_graph.h -std=c++17 -ltbb)
+bench_peer(starpu peers/starpu.c bench_peer gcc starpu.h -std=c17 ${starpu_includes} ${STARPU_LDFLAGS})
+foreach(name libgomp libomp tbb starpu)
+  if(TARGET peer_${name})
+    add_dependencies(bench_engine peer_${name})
+  endif()
+endforeach()
+
+# ---- Programs of bench/tasks, <build>/bench/tiles/peer_tiles_*: tiled factorisations by several task runtimes. All of them have the same
+# kernels, of the BLAS that Hocket has.
+add_library(bench_tiles STATIC)
+bench_sources_of(bench_tiles tiles/tiles.c)
+target_link_libraries(bench_tiles PRIVATE hocket_flags HocketBlas::HocketBlas)
+target_include_directories(bench_tiles PUBLIC "${PROJECT_SOURCE_DIR}/bench")
+# OpenBLAS's memory.c is not for several threads in its serial form; libhocket.a has another one.
+set(bench_libraries_bench_tiles -Wl,-u,blas_memory_alloc $<TARGET_FILE:hocket_static>
+    "$<TARGET_PROPERTY:HocketBlas::HocketBlas,IMPORTED_LOCATION>" -lm -lpthread)
+add_executable(peer_tiles_hocket)
+bench_sources_of(peer_tiles_hocket tiles/hocket.c)
+target_link_libraries(peer_tiles_hocket PRIVATE hocket_flags bench_tiles hocket::hocket_static Threads::Threads
+                                                ${HOCKET_MATH_LIBRARY})
+set_target_properties(peer_tiles_hocket PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench/tiles")
+bench_peer(tiles_libgomp tiles/openmp.c bench_tiles gcc omp.h -std=c17 -fopenmp)
+bench_peer(tiles_libomp tiles/openmp.c bench_tiles clang omp.h -std=c17 -fopenmp=libomp)
+bench_peer(tiles_tbb tiles/tbb.cc bench_tiles g++ oneapi/tbb/flow_graph.h -std=c++17 -ltbb)
+bench_peer(tiles_starpu tiles/starpu.c bench_tiles gcc starpu.h -std=c17 ${starpu_includes} ${STARPU_LDFLAGS})
 
 # bench_conv2d compares with oneDNN where it is installed. Its CMake package asks for OpenCL, which
 # nothing here uses; the C header and the library are all that is needed.

@@ -1,0 +1,60 @@
+/* Hocket: the matrix is one array over the program's memory, tiles are views of it. */
+#include "tiles/tiles.h"
+
+#include <hocket/hocket.h>
+
+#include <stdlib.h>
+
+static void run_call(hk_task_call *call)
+{
+    const tile_call *its = hk_task_args(call);
+    double *tiles[TILE_MOST] = {NULL};
+    const hk_task_view first = hk_task_view_of(call, 0);
+    for (int i = 0; i < its->count; i++)
+        tiles[i] = hk_task_view_of(call, i).data;
+    tile_run(its->kernel, (int)first.shape.dims[0], tiles);
+}
+
+static const hk_kernel kernels[] = {
+    [TILE_POTRF] = {.name = "potrf", .cpu = run_call},
+    [TILE_TRSM_RIGHT] = {.name = "trsm", .cpu = run_call},
+    [TILE_SYRK] = {.name = "syrk", .cpu = run_call},
+    [TILE_GEMM_TURNED] = {.name = "gemm", .cpu = run_call},
+    [TILE_GETRF] = {.name = "getrf", .cpu = run_call},
+    [TILE_TRSM_LOWER] = {.name = "trsm", .cpu = run_call},
+    [TILE_TRSM_UPPER] = {.name = "trsm", .cpu = run_call},
+    [TILE_GEMM] = {.name = "gemm", .cpu = run_call},
+};
+
+static hk_array **tiles;
+
+static void run(const tile_plan *plan)
+{
+    for (int i = 0; i < plan->call_count; i++) {
+        const tile_call *call = &plan->calls[i];
+        hk_access accesses[TILE_MOST];
+        for (int j = 0; j < call->count; j++)
+            accesses[j] =
+                hk_access_of(tiles[call->tile[j]], j + 1 < call->count ? HK_READS : HK_UPDATES);
+        hk_run(&kernels[call->kernel], accesses, call->count, call, sizeof *call,
+               &(const hk_run_options){.priority = call->priority});
+    }
+    hk_wait_all();
+}
+
+int main(int count, char **arguments)
+{
+    tile_plan plan;
+    if (!tile_plan_parse(&plan, count, arguments))
+        return 2;
+    hk_runtime_init(&(const hk_runtime_options){.cpu_cores = plan.workers});
+    HK_SCOPE;
+    const int64_t all = (int64_t)plan.side * plan.side, n = plan.tile;
+    hk_array *matrix =
+        hk_from_memory(plan.matrix, hk_shape(all, n, n), HK_F64, (hk_device){NULL}, NULL);
+    tiles = malloc((size_t)all * sizeof *tiles);
+    for (int64_t i = 0; i < all && tiles; i++)
+        tiles[i] = hk_index(matrix, 0, i);
+    const int result = tile_plan_run(&plan, run);
+    return hk_status_print(hk_wait_all(), stderr) ? 1 : result;
+}

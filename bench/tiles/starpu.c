@@ -1,0 +1,71 @@
+/* StarPU: a handle for each tile, and a codelet for each kernel. */
+#include "tiles/tiles.h"
+
+#include <starpu.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void run_call(void *buffers[], void *argument)
+{
+    const tile_call *call = argument;
+    double *tiles[TILE_MOST] = {NULL};
+    for (int i = 0; i < call->count; i++)
+        tiles[i] = (double *)STARPU_MATRIX_GET_PTR(buffers[i]);
+    tile_run(call->kernel, (int)STARPU_MATRIX_GET_NX(buffers[0]), tiles);
+}
+
+static struct starpu_codelet codelets[] = {
+    {.cpu_funcs = {run_call}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "one"},
+    {.cpu_funcs = {run_call}, .nbuffers = 2, .modes = {STARPU_R, STARPU_RW}, .name = "two"},
+    {.cpu_funcs = {run_call},
+     .nbuffers = 3,
+     .modes = {STARPU_R, STARPU_R, STARPU_RW},
+     .name = "three"},
+};
+static starpu_data_handle_t *handles;
+
+static void check(int error, const char *what)
+{
+    if (error) {
+        fprintf(stderr, "%s: error %d\n", what, error);
+        exit(1);
+    }
+}
+
+static void run(const tile_plan *plan)
+{
+    for (int i = 0; i < plan->call_count; i++) {
+        tile_call *call = &plan->calls[i];
+        struct starpu_task *task = starpu_task_create();
+        task->cl = &codelets[call->count - 1];
+        task->cl_arg = call;
+        task->priority = call->priority;
+        for (int j = 0; j < call->count; j++)
+            task->handles[j] = handles[call->tile[j]];
+        check(starpu_task_submit(task), "starpu_task_submit");
+    }
+    check(starpu_task_wait_for_all(), "starpu_task_wait_for_all");
+}
+
+int main(int count, char **arguments)
+{
+    tile_plan plan;
+    struct starpu_conf conf;
+    if (!tile_plan_parse(&plan, count, arguments))
+        return 2;
+    check(starpu_conf_init(&conf), "starpu_conf_init");
+    conf.ncpus = plan.workers;
+    conf.ncuda = conf.nopencl = 0;
+    check(starpu_init(&conf), "starpu_init");
+    const int all = plan.side * plan.side;
+    const uint32_t n = (uint32_t)plan.tile;
+    handles = malloc((size_t)all * sizeof *handles);
+    for (int i = 0; i < all && handles; i++)
+        starpu_matrix_data_register(&handles[i], STARPU_MAIN_RAM, (uintptr_t)tile_at(&plan, i), n,
+                                    n, n, sizeof(double));
+    const int result = tile_plan_run(&plan, run);
+    for (int i = 0; i < all && handles; i++)
+        starpu_data_unregister(handles[i]);
+    starpu_shutdown();
+    return result;
+}
