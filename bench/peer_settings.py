@@ -102,6 +102,19 @@ def process_choices(threads, has_mkl):
         yield from blas_choices(threads)
 
 
+# Of bench/tasks, each tried: what processes of task runtimes are started with.
+BOUND = {"OMP_PROC_BIND": "close", "OMP_PLACES": "cores"}
+TASK_RUNTIMES = {
+    "hocket": [{}],
+    "starpu": [{"STARPU_SCHED": name, "STARPU_SILENT": "1", **extra} for name in ("prio", "lws", "eager", "ws")
+               for extra in ({}, {"STARPU_LIMIT_MAX_SUBMITTED_TASKS": "1000", "STARPU_LIMIT_MIN_SUBMITTED_TASKS": "900"})],
+    "libgomp": [{}, BOUND, {**BOUND, "OMP_WAIT_POLICY": "active", "GOMP_SPINCOUNT": "infinite"}],
+    "libomp": [{}, BOUND, {**BOUND, "OMP_WAIT_POLICY": "active", "KMP_BLOCKTIME": "infinite"}],
+    "tbb": [{}],
+    "openblas": [{}],
+}
+
+
 PYTORCH = {"format": "contiguous", "onednn": "on", "update": "default", "mode": "inference_mode", "freeze": "no", "compile": "no",
            "compiled": "model", "wrapper": "python", "graph": 0, "env": {}}
 COMPILE_MODES = ("default", "max-autotune-no-cudagraphs")

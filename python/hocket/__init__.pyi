@@ -636,6 +636,8 @@ def tan(x: _ArrayLike) -> Array:
     """Tangent."""
 def tanh(x: _ArrayLike) -> Array:
     """Hyperbolic tangent."""
+def task(function: Any, *, reads: Any = ..., writes: Any = ..., updates: Any = ..., name: Any = ...) -> Any:
+    """Has function(*views) called when all calls before this one that it depends on are done; returns writes + updates, a list, at once."""
 def tensordot(x1: _ArrayLike, x2: _ArrayLike, /, *, axes: Any = ...) -> Array:
     """Sums of products over pairs of axes: the last and the first so many, or those that two lists name."""
 def tile(x: _ArrayLike, repetitions: Any, /) -> Array:

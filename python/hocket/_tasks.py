@@ -26,7 +26,8 @@ def _on_arrays(function):
 
 
 def task(function, *, reads=(), writes=(), updates=(), name=None):
-    """Has function(*views) called when all calls before this one that it depends on are done; returns at once.
+    """Has function(*views) called when all calls before this one that it depends on are done; returns writes + updates, a list, at
+    once.
 
     It gets a NumPy array (a memoryview where there is no NumPy) for each Array of reads, writes and updates, in this order, over the same
     memory: of reads it may only read, of writes it sets all elements, of updates it reads and sets what it likes. Calls after this one
@@ -36,9 +37,8 @@ def task(function, *, reads=(), writes=(), updates=(), name=None):
 
     Arrays are on the CPU, and none wants a gradient while this thread records. A captured step cannot have such a task.
 
-    >>> x, y = hk.arange(4, dtype=hk.float32), hk.zeros(4)
-    >>> hk.task(lambda x, y: np.cumsum(x, out=y), reads=[x], writes=[y])
-    >>> y
+    >>> hk.task(lambda x, y: x.cumsum(out=y), reads=[hk.arange(4, dtype=hk.float32)], writes=[hk.zeros(4)])
+    [array([0., 1., 3., 6.], device='cpu:0')]
     """
     global _any
     if not callable(function):
@@ -48,3 +48,4 @@ def task(function, *, reads=(), writes=(), updates=(), name=None):
         _atexit.register(_finish)
     reads, writes, updates = list(reads), list(writes), list(updates)
     _core._task(_on_arrays(function), name or getattr(function, "__name__", "task"), reads + writes + updates, len(reads), len(writes))
+    return writes + updates

@@ -33,7 +33,7 @@ def test_views():
         seen.append((a.shape, a.flags.writeable, b.flags.writeable))
         b[...] = a[1:].T
 
-    hk.task(copy, reads=[x], writes=[y])
+    assert hk.task(copy, reads=[x], writes=[y])[0] is y
     assert np.array_equal(np.asarray(y), np.arange(12).reshape(3, 4)[1:].T)
     assert seen == [((3, 4), False, True)]
     hk.task(copy, reads=[x.T[:2].T], writes=[y[:2]])  # views with gaps
