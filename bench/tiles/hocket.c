@@ -1,4 +1,4 @@
-/* Hocket: the matrix is one array over the program's memory, tiles are views of it. */
+/* Hocket: each tile is an array over the program's memory, as StarPU has a handle for each. */
 #include "tiles/tiles.h"
 
 #include <hocket/hocket.h>
@@ -49,12 +49,12 @@ int main(int count, char **arguments)
         return 2;
     hk_runtime_init(&(const hk_runtime_options){.cpu_cores = plan.workers});
     HK_SCOPE;
-    const int64_t all = (int64_t)plan.side * plan.side, n = plan.tile;
-    hk_array *matrix =
-        hk_from_memory(plan.matrix, hk_shape(all, n, n), HK_F64, (hk_device){NULL}, NULL);
+    const int64_t n = plan.tile;
+    const int all = plan.side * plan.side;
     tiles = malloc((size_t)all * sizeof *tiles);
-    for (int64_t i = 0; i < all && tiles; i++)
-        tiles[i] = hk_index(matrix, 0, i);
+    for (int i = 0; i < all && tiles; i++)
+        tiles[i] =
+            hk_from_memory(tile_at(&plan, i), hk_shape(n, n), HK_F64, (hk_device){NULL}, NULL);
     const int result = tile_plan_run(&plan, run);
     return hk_status_print(hk_wait_all(), stderr) ? 1 : result;
 }
