@@ -296,11 +296,15 @@ static void test_end(bool needed)
             break;
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
     }
+    hki_runtime_retain(runtime); /* for variables that have failed */
     hk_runtime_deinit();
     CHECK(atomic_load(&stopping_count) == 1 && atomic_load(&stopped_count) == 1);
     hki_runtime_stopping = NULL;
     hki_runtime_stopped = NULL;
     CHECK(!needed || values[3] == 24);
+    for (int i = 0; i < VARS; i++)
+        hki_var_deinit(&vars[i]);
+    hki_runtime_release(runtime);
 }
 
 int main(void)
