@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 static atomic_int calls;
 
@@ -143,7 +144,10 @@ static void fill_rows(hk_task_call *call)
 {
     const hk_task_view y = hk_task_view_of(call, 0);
     float *row = hk_task_scratch(call);
-    CHECK(row && (uintptr_t)row % 64 == 0);
+    if (!row || (uintptr_t)row % 64 != 0) {
+        hk_task_refuse(call, "the scratch memory is not aligned");
+        return;
+    }
     atomic_fetch_add(&calls, 1);
     for (int64_t i = hk_task_begin(call); i < hk_task_end(call); i++) {
         for (int64_t j = 0; j < y.shape.dims[1]; j++)
@@ -395,6 +399,53 @@ static void test_capture(void)
     hk_graph_release(graph);
 }
 
+/* ---- kernels that wait ---------------------------------------------------------------------------------------- */
+
+static atomic_bool may_go_on;
+
+static void wait_for_others(hk_task_call *call)
+{
+    const hk_task_view y = hk_task_view_of(call, 0);
+    while (!atomic_load(&may_go_on) && !hk_task_is_cancelled(call))
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    if (*element(&y, 0) == 13)
+        hk_task_refuse(call, "nobody answers");
+    else
+        *element(&y, 0) += 1;
+}
+static const hk_kernel waiting_kernel = {.name = "waiting", .cpu = wait_for_others, .waits = true};
+
+/* More of them than there are cores: others are done all the same. */
+static void test_waiting(bool is_serial)
+{
+    enum { COUNT = 40 };
+    HK_SCOPE;
+    hk_array *arrays[COUNT];
+    atomic_store(&may_go_on, is_serial);
+    for (int i = 0; i < COUNT; i++) {
+        arrays[i] = line(2, (float)i);
+        for (int j = 0; j < 3; j++)
+            hk_run(&waiting_kernel, HK_ACCESS(hk_updates(arrays[i])), NULL, 0, NULL);
+    }
+    CHECK(at(hk_add(line(2, 5), 1), 0) == 6);
+    atomic_store(&may_go_on, true);
+    for (int i = 0; i < COUNT; i++)
+        if (i < 11 || i > 13)
+            CHECK(at(arrays[i], 0) == (float)(i + 3) && at(arrays[i], 1) == (float)(i + 1));
+    CHECK(hk_status_code(hk_wait(arrays[12])) == HK_INVALID_ARGUMENT);
+    fails(arrays[13], HK_INVALID_ARGUMENT, "nobody answers");
+}
+
+/* The runtime ends although one would wait for ever. */
+static void test_cancelled(void)
+{
+    start(HK_ENGINE_ASYNC);
+    HK_SCOPE;
+    atomic_store(&may_go_on, false);
+    hk_run(&waiting_kernel, HK_ACCESS(hk_updates(line(2, 0))), NULL, 0, NULL);
+    hk_runtime_deinit();
+}
+
 int main(void)
 {
     test_order();
@@ -408,7 +459,9 @@ int main(void)
         test_devices();
         test_gradient();
         test_capture();
+        test_waiting(i == 1);
         hk_runtime_deinit();
     }
+    test_cancelled();
     return check_result();
 }
