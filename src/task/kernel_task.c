@@ -193,13 +193,17 @@ static int operands(const void *argument, hki_trace_operand *list, int limit)
 
 /* ---- kernels that wait --------------------------------------------------------------------------------------- */
 
+/* The runtime may end as soon as the task has, which this thread is still about to tell. */
 static void run_beside(hki_task *task, void *argument)
 {
+    hki_runtime *runtime = hki_task_get_spec(task)->device->runtime;
     const hki_outside_end end = {.has_begun = true, .begin_ticks = hki_ticks()};
+    hki_runtime_retain(runtime);
     run(task, argument, 0);
     if (!hki_task_has_failed(task))
         join(task, argument);
     hki_task_end(task, &end);
+    hki_runtime_release(runtime);
 }
 
 static void hand_over(hki_task *task, void *argument, int64_t range)
