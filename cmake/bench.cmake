@@ -42,7 +42,7 @@ foreach(name peer_hocket peer_pool)
   add_dependencies(bench_engine ${name})
 endforeach()
 
-# bench_peer(NAME FOLDER LIBRARY COMPILER HEADER OPTION...): a peer, bench/FOLDER/NAME.c or .cc, with a library of what peers of its kind share. It is
+# bench_peer(NAME SOURCE LIBRARY COMPILER HEADER OPTION...): a peer, bench/SOURCE, with a library of what peers of its kind share. It is
 # built by a compiler of its own, because each OpenMP runtime has one. Where a program with that header does not build, the peer is left
 # out, and the benchmark says so.
 function(bench_peer name source library compiler header)

@@ -1,5 +1,6 @@
-/* A matrix A = L Lᵀ is taken apart in tiles, by kernels of this program. Each says which tiles it reads and which it writes; in what order they
- * run, and on which cores, follows from that. The loops are those of the textbook. */
+/* A matrix A = L Lᵀ is taken apart in tiles, by kernels of this program. Each says which tiles
+ * it reads and which it writes; in what order they run, and on which cores, follows from that.
+ * The loops are those of the textbook. */
 #include <hocket/hocket.h>
 
 #include <math.h>

@@ -9,7 +9,7 @@
 
 void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
 
-/* ---- kernels --------------------------------------------------------------------------------------------------- */
+/* ---- kernels -------------------------------------------------------------------------------- */
 
 static void factorise(int n, double *a)
 {
@@ -79,7 +79,7 @@ void tile_run(tile_kernel kernel, int n, double *const *tiles)
     }
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
+/* ---- calls ---------------------------------------------------------------------------------- */
 
 static void add(tile_plan *plan, tile_kernel kernel, int priority, int count, int a, int b, int c)
 {
@@ -152,7 +152,7 @@ double *tile_at(const tile_plan *plan, int index)
     return plan->matrix + (size_t)index * (size_t)plan->tile * (size_t)plan->tile;
 }
 
-/* ---- the matrix --------------------------------------------------------------------------------------------------- */
+/* ---- the matrix ----------------------------------------------------------------------------- */
 
 static double *element(const tile_plan *plan, int i, int j)
 {

@@ -1,11 +1,12 @@
-/* Tiled factorisations as lists of calls, and the kernels of these, one thread each: what each program in this folder has its task runtime
- * run. Also for C++.
+/* Tiled factorisations as lists of calls, and the kernels of these, one thread each: what each
+ * program in this folder has its task runtime run. Also for C++.
  *
  *     PROGRAM ALGORITHM SIZE TILE WORKERS ROUNDS
  *
- * A round factorises a matrix SIZE x SIZE of doubles, kept as tiles TILE x TILE one behind the other, on WORKERS threads. A line for each
- * has its seconds, from before the first call is issued until all have run; making the matrix is not in them. Once before all a round is
- * not counted. The last result is checked. */
+ * A round factorises a matrix SIZE x SIZE of doubles, kept as tiles TILE x TILE one behind the
+ * other, on WORKERS threads. A line for each has its seconds, from before the first call is
+ * issued until all have run; making the matrix is not in them. Once before all a round is not
+ * counted. The last result is checked. */
 #ifndef HOCKET_BENCH_TILES_H
 #define HOCKET_BENCH_TILES_H
 

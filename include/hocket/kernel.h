@@ -1,8 +1,9 @@
-/* A program's own kernels as tasks: C functions that say which arrays they read and write. They are issued like Hocket's operators, in one
- * order with them: a call returns at once and runs on a worker of its device, when what it reads is there. Calls wait for each other only where
- * one writes between the first and the last byte of what the other one uses.
+/* A program's own kernels as tasks: C functions that say which arrays they read and write. They
+ * are issued like Hocket's operators, in one order with them: a call returns at once and runs on
+ * a worker of its device, when what it reads is there. Calls wait for each other only where one
+ * writes between the first and the last byte of what the other one uses.
  *
- *     static void scale(hk_task_call *call)                        // on a worker; one thread for each range
+ *     static void scale(hk_task_call *call) // on a worker; one thread for each range
  *     {
  *         const hk_task_view x = hk_task_view_of(call, 0), y = hk_task_view_of(call, 1);
  *         const float factor = *(const float *)hk_task_args(call);
@@ -12,8 +13,9 @@
  *
  *     hk_run(&scale_kernel, HK_ACCESS(hk_reads(x), hk_writes(y)), &factor, sizeof factor, NULL);
  *
- * A kernel whose inputs have failed does not run, and what it writes fails by their record. What a captured step calls it calls again in each
- * replay, with the same arguments. The guide is docs/KERNELS.md. Thread-safe. */
+ * A kernel whose inputs have failed does not run, and what it writes fails by their record. What
+ * a captured step calls it calls again in each replay, with the same arguments. The guide is
+ * docs/KERNELS.md. Thread-safe. */
 #ifndef HOCKET_KERNEL_H
 #define HOCKET_KERNEL_H
 
@@ -21,22 +23,23 @@
 
 HK_BEGIN_DECLS
 
-/* ---- within a kernel ------------------------------------------------------------------------------------- */
+/* ---- within a kernel ------------------------------------------------------------------------ */
 
 /* One call of a kernel, or one range of it: valid until the kernel's function returns. */
 typedef struct hk_task_call hk_task_call;
 
 /* An array as a kernel sees it. */
 typedef struct hk_task_view {
-    void *
-        data; /* of the first element; NULL where there are no elements, and for cost_ns, extent and scratch_bytes */
+    /* Of the first element; NULL where there are no elements, and for cost_ns, extent and
+     * scratch_bytes. */
+    void *data;
     hk_dtype dtype;
     hk_dims shape;
     int64_t strides[HK_MAX_NDIM]; /* elements from one index of an axis to the next */
 } hk_task_view;
 
-/* The array of an access, 0 <= index < hk_task_view_count(), in the order of the call; that of hk_run_new's result is the last. Another
- * index gives one of no data and an ndim of -1. */
+/* The array of an access, 0 <= index < hk_task_view_count(), in the order of the call; that of
+ * hk_run_new's result is the last. Another index gives one of no data and an ndim of -1. */
 HK_API hk_task_view hk_task_view_of(const hk_task_call *call, int index);
 HK_API int hk_task_view_count(const hk_task_call *call);
 /* The call's copy of its arguments, aligned for any type; NULL: it has none. */
@@ -44,40 +47,49 @@ HK_API const void *hk_task_args(const hk_task_call *call);
 /* The part of [0, extent) that is to be computed now: all of [0, 1) of a kernel without extent. */
 HK_API int64_t hk_task_begin(const hk_task_call *call);
 HK_API int64_t hk_task_end(const hk_task_call *call);
-/* Memory of scratch_bytes, of this range alone, 64-byte aligned, not set; NULL: the kernel asks for none. */
+/* Memory of scratch_bytes, of this range alone, 64-byte aligned, not set; NULL: the kernel asks
+ * for none. */
 HK_API void *hk_task_scratch(const hk_task_call *call);
-/* The runtime ends, so that nobody looks at what the call writes any more: a kernel that waits should return. */
+/* The runtime ends, so that nobody looks at what the call writes any more: a kernel that waits
+ * should return. */
 HK_API bool hk_task_is_cancelled(const hk_task_call *call);
-/* The call fails with this message (HK_INVALID_ARGUMENT), which says what was wrong and what would be right; what it writes fails. Its
- * record names the kernel, its arrays and the line of the call. The function should return then. Of several ranges that refuse the
- * first one counts. */
+/* The call fails with this message (HK_INVALID_ARGUMENT), which says what was wrong and what
+ * would be right; what it writes fails. Its record names the kernel, its arrays and the line of
+ * the call. The function should return then. Of several ranges that refuse the first one counts. */
 HK_API void hk_task_refuse(hk_task_call *call, const char *format, ...) HK_PRINTF(2, 3);
 
-/* ---- kernels ------------------------------------------------------------------------------------------------- */
+/* ---- kernels -------------------------------------------------------------------------------- */
 
-/* What a kernel is. Calls copy it; its functions and its name must stay. A kernel's functions may call what is above, and nothing that issues
- * calls or waits. They may not write what they read, nor read what they write before they have written it (hk_updates does both), nor
- * touch other arrays: HOCKET_CHECK=1 finds the first of these. */
+/* What a kernel is. Calls copy it; its functions and its name must stay. A kernel's functions
+ * may call what is above, and nothing that issues calls or waits. They may not write what they
+ * read, nor read what they write before they have written it (hk_updates does both), nor touch
+ * other arrays: HOCKET_CHECK=1 finds the first of these, in arrays without gaps. */
 typedef struct hk_kernel {
     const char *name; /* in records and timelines; static text (default: "kernel") */
     /* On CPU devices, and on simulated ones, whose memory is the host's. */
     void (*cpu)(hk_task_call *call);
-    /* It waits for something that is no computing, such as a file, a socket, or another thread: it runs on a thread of its own beside the
-     * cores, and keeps none from computing. It has no extent. */
+    /* It waits for something that is no computing, such as a file, a socket, or another thread:
+     * it runs on a thread of its own beside the cores, and keeps none from computing. It has no
+     * extent. */
     bool waits;
-    /* How many parts the work has, each of which may be computed by itself, at the same time as the others and in any order: rows, for
-     * one. The function is called for ranges of them, and once for an empty one where there are none. NULL means 1. */
+    /* How many parts the work has, each of which may be computed by itself, at the same time as
+     * the others and in any order: rows, for one. The function is called for ranges of them, and
+     * once for an empty one where there are none. NULL means 1. */
     int64_t (*extent)(const hk_task_call *call);
-    /* How many nanoseconds all of it takes on one core. Decides where and in how many ranges it runs, and how much time simulated devices
-     * take, which refuse kernels without it. NULL: learnt from earlier calls. */
+    /* How many nanoseconds all of it takes on one core. Decides where and in how many ranges it
+     * runs, and how much time simulated devices take, which refuse kernels without it. NULL:
+     * learnt from earlier calls. */
     double (*cost_ns)(const hk_task_call *call);
     /* Bytes of memory that a range needs beside its arrays. NULL: none. */
     size_t (*scratch_bytes)(const hk_task_call *call);
-    /* The gradient of hk_run_new's result, made of calls, as of hk_function: input i is the array of access i, output 0 the result, context the
-     * call's copy of its arguments. NULL: where one is wanted, it fails. */
+    /* The gradient of hk_run_new's result, made of calls, as of hk_function: input i is the
+     * array of access i, output 0 the result, context the call's copy of its arguments. NULL:
+     * where one is wanted, it fails. */
     void (*gradient)(hk_function_call *call);
-    /* Called once for each call of hk_run and hk_run_new, with its arguments (or its copy of them), when it has run, or has failed and never
-     * will: for what the arguments own. In any thread. A captured step cannot call such a kernel again, and it has no gradient. NULL: nothing. */
+    /* Called once for each call of hk_run and hk_run_new, with its arguments (or its copy of
+     * them), when it has run, or has failed and never will: for what the arguments own. In any
+     * thread. A captured step cannot call such a kernel again, and it has no gradient. NULL:
+     * nothing. */
     void (*release)(void *args);
     uint64_t gradient_reads; /* bit i: gradient reads the array of access i */
     bool gradient_reads_result;
@@ -127,19 +139,21 @@ enum { HK_MAX_ACCESSES = 63 };
 /* May be NULL: defaults. */
 typedef struct hk_run_options {
     int priority; /* of this call: see hk_priority_set (default: the thread's) */
-    hk_device
-        device; /* where it runs (default: where its first array is; of a result alone, hk_device_default()) */
+    /* Where it runs (default: where its first array is; of a result alone, hk_device_default()). */
+    hk_device device;
 } hk_run_options;
 
-/* Issues a call of the kernel with 1 to HK_MAX_ACCESSES accesses, all to arrays of one device, and a copy of args_bytes at args (0: none). What
- * one access writes no other one may touch. Blocks only while the run-ahead window is full. While recording, arrays that want a
- * gradient are refused unless they are only read and what is written holds integers: hk_run_new is for them. A call that cannot be made
- * fails the arrays that it would write (hk_status), whose values stay for hk_recover. */
+/* Issues a call of the kernel with 1 to HK_MAX_ACCESSES accesses, all to arrays of one device,
+ * and a copy of args_bytes at args (0: none). What one access writes no other one may touch.
+ * Blocks only while the run-ahead window is full. While recording, arrays that want a gradient
+ * are refused unless they are only read and what is written holds integers: hk_run_new is for
+ * them. A call that cannot be made fails the arrays that it would write (hk_status), whose
+ * values stay for hk_recover. */
 HK_API void hk_run(const hk_kernel *kernel, const hk_access *accesses, int count, const void *args,
                    size_t args_bytes, const hk_run_options *options);
 
-/* The same for a kernel that writes all of a new array, besides accesses, which may be none: returns it, of the current scope, or a failed
- * one. Recorded on the tape. */
+/* The same for a kernel that writes all of a new array, besides accesses, which may be none:
+ * returns it, of the current scope, or a failed one. Recorded on the tape. */
 HK_API hk_array *hk_run_new(const hk_kernel *kernel, hk_dims shape, hk_dtype dtype,
                             const hk_access *accesses, int count, const void *args,
                             size_t args_bytes, const hk_run_options *options);

@@ -72,8 +72,9 @@ class task_call
     hk_task_call *handle_;
 };
 
-/* Calls function(const hk::task_call &) when its turn is, on a worker; with waits, on a thread beside the cores. The function is moved, and destroyed when
- * it has run or never will; what it captures must live that long. What it throws fails what it writes. name: static text. */
+/* Calls function(const hk::task_call &) when its turn is, on a worker; with waits, on a thread
+ * beside the cores. The function is moved, and destroyed when it has run or never will; what it
+ * captures must live that long. What it throws fails what it writes. name: static text. */
 template <class Function>
 void run(const char *name, std::initializer_list<hk_access> accesses, Function function,
          bool waits = false, hk_source at = here())

@@ -93,7 +93,8 @@ typedef struct hk_runtime_options {
  * or variable is out of range. Does not block. */
 HK_API const hk_status *hk_runtime_init(const hk_runtime_options *options);
 
-/* Ends the default runtime: calls that have not started are cancelled, running ones finish. Arrays that
+/* Ends the default runtime: calls that have not started are cancelled, running ones finish; of a rank among several all are done
+ * first, since others may need them (hocket/world.h). Arrays that
  * live on are failed (HK_CANCELLED) and may still be released; devices must not be used any more. Blocks
  * until the workers have ended; does nothing in a task. A later call starts a new runtime. Other threads may
  * be amid calls on arrays, or on no device (a zeroed hk_device): these end on the runtime they began on. */
@@ -133,10 +134,11 @@ HK_API void hk_refusals_are_raised(bool raised);
  * and with HK_INTERRUPTED where a hook says so. */
 HK_API const hk_status *hk_wait_all(void);
 
-/* Priorities decide which of the calls that are ready goes first on a device, never what comes out: those with the higher one, and of one
- * priority about in the order in which they were issued. For what much else waits for, such as the next tile on the critical path of a
- * factorisation. Sets that of the calls that this thread issues from now on, gradients and replays included: 0, as at first, to 255; what is beyond is
- * taken for the nearest. Returns the one before. Does not block. */
+/* Priorities decide which of the calls that are ready goes first on a device, never what comes out:
+ * those with the higher one, and of one priority about in the order in which they were issued. For
+ * what much else waits for, such as the next tile on the critical path of a factorisation. Sets that
+ * of the calls that this thread issues from now on, gradients and replays included: 0, as at first,
+ * to 255; what is beyond is taken for the nearest. Returns the one before. Does not block. */
 HK_API int hk_priority_set(int priority);
 
 /* What HK_PRIORITY keeps. */

@@ -16,7 +16,7 @@ static void release(void *arguments)
     py_release_anyhow(self->arrays);
 }
 
-/* ---- failures ------------------------------------------------------------------------------------------------------- */
+/* ---- failures ------------------------------------------------------------------------------- */
 
 /* The call fails by what has been raised. */
 static void refuse_raised(hk_task_call *call)
@@ -40,7 +40,7 @@ static void refuse_raised(hk_task_call *call)
     Py_XDECREF(type);
 }
 
-/* ---- views ------------------------------------------------------------------------------------------------------- */
+/* ---- views ---------------------------------------------------------------------------------- */
 
 /* An array while the function runs, as what has a buffer: it is known how many are in use. */
 typedef struct task_view {
@@ -138,7 +138,7 @@ static bool end_views(PyObject *views)
     return are_free;
 }
 
-/* ---- running --------------------------------------------------------------------------------------------------- */
+/* ---- running -------------------------------------------------------------------------------- */
 
 static void run(hk_task_call *call)
 {
@@ -167,7 +167,7 @@ static void run(hk_task_call *call)
     PyGILState_Release(state);
 }
 
-/* ---- issuing ------------------------------------------------------------------------------------------------- */
+/* ---- issuing -------------------------------------------------------------------------------- */
 
 /* Interned: records name it. */
 static const char *static_name(PyObject *name)
@@ -211,7 +211,8 @@ static void issue(PyObject *function, const char *name, const py_arrays *arrays,
     py_settle_all(arrays->handles, arrays->count);
 }
 
-/* _task(function, name, arrays, reads, writes): of the arrays the first are read, the next written, the others updated. */
+/* _task(function, name, arrays, reads, writes): of the arrays the first are read, the next
+ * written, the others updated. */
 static PyObject *task(PyObject *self, PyObject *arguments)
 {
     (void)self;

@@ -138,7 +138,8 @@ struct hki_task_spec {
     /* A reduction between devices, or a copy of one: goes before all others of its queue, and of such those first that were
      * issued first. */
     bool collective;
-    /* 0, or it goes before those of its queue that have a lower one, and behind collective ones. By hki_task_begin: the thread's. */
+    /* 0, or it goes before those of its queue that have a lower one, and behind collective ones. By
+     * hki_task_begin: the thread's. */
     uint8_t priority;
     uint8_t queue; /* hki_queue_kind, of an accelerator; by hki_task_begin HKI_QUEUE_COMPUTE */
     /* NULL (set by hki_task_begin), or room for a version by access, set by hki_task_submit: which write of any range of
@@ -160,6 +161,8 @@ hki_task_spec *hki_task_get_spec(hki_task *task);
 
 /* Issues the task; it may have finished, and be gone, on return. Returns its sequence number. */
 uint64_t hki_task_submit(hki_task *task);
+/* A priority of the program's as tasks have it. */
+uint8_t hki_priority_of(int priority);
 
 /* How many tasks this thread has submitted, ever: who notes them can tell that it has missed one. */
 uint64_t hki_submitted_count(void);

@@ -32,12 +32,15 @@ hki_task *hki_task_begin(hki_runtime *runtime, size_t payload_bytes, int access_
     return task;
 }
 
+uint8_t hki_priority_of(int priority)
+{
+    return (uint8_t)(priority < 0 ? 0 : priority > UINT8_MAX ? UINT8_MAX : priority);
+}
+
 int hk_priority_set(int priority)
 {
     const int before = hki_this_thread.priority;
-    hki_this_thread.priority = (uint8_t)(priority < 0           ? 0
-                                         : priority > UINT8_MAX ? UINT8_MAX
-                                                                : priority);
+    hki_this_thread.priority = hki_priority_of(priority);
     return before;
 }
 

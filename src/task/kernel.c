@@ -34,7 +34,7 @@ HK_PRINTF(3, 4) static bool refuse(refusal *self, hk_code code, const char *form
     return false;
 }
 
-/* ---- checks ------------------------------------------------------------------------------------------------ */
+/* ---- checks --------------------------------------------------------------------------------- */
 
 static bool check_kernel(refusal *self, const hk_kernel *kernel, const hk_access *accesses,
                          int count, int least, const void *args, size_t args_bytes)
@@ -65,7 +65,8 @@ static void let_go(const hk_kernel *kernel, const void *args)
         kernel->release((void *)(uintptr_t)args);
 }
 
-/* While recording: nothing of the tape is overwritten, and nothing that wants a gradient goes where the tape would lose it. */
+/* While recording: nothing of the tape is overwritten, and nothing that wants a gradient goes
+ * where the tape would lose it. */
 static bool check_tape(refusal *self, const hki_kernel_run *run, int written)
 {
     hk_array *x = run->accesses[written].x;
@@ -103,7 +104,8 @@ static bool check_access(refusal *self, const hki_kernel_run *run, int index)
     return true;
 }
 
-/* A view as rows at equal distances: in bytes, where each begins and how far its elements reach. pitch 0: it is one row. */
+/* A view as rows at equal distances: in bytes, where each begins and how far its elements reach.
+ * pitch 0: it is one row. */
 typedef struct rows {
     int64_t begin, width, pitch;
 } rows;
@@ -126,7 +128,8 @@ static rows rows_of(const hk_array *x)
     return self;
 }
 
-/* False where no element of one is in the memory of the other: they are apart, or columns of one matrix side by side. */
+/* False where no element of one is in the memory of the other: they are apart, or columns of one
+ * matrix side by side. */
 static bool overlap(const hk_array *a, const hk_array *b)
 {
     uint64_t begin[2], end[2];
@@ -216,7 +219,7 @@ static void fail(const refusal *self, const hk_kernel *kernel, const hk_access *
                                 self->message);
 }
 
-/* ---- captured steps --------------------------------------------------------------------------------------------- */
+/* ---- captured steps ------------------------------------------------------------------------- */
 
 /* What a replay calls again; behind it are the modes, and the arguments. */
 typedef struct noted {
@@ -290,20 +293,17 @@ static bool issue(refusal *self, const hki_kernel_run *run)
     return issued;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------------------------ */
+/* ---- calls ---------------------------------------------------------------------------------- */
 
 static hki_kernel_run run_of(const hk_kernel *kernel, const hk_access *accesses, int count,
                              const void *args, size_t args_bytes, const hk_run_options *options)
 {
-    const int priority = options ? options->priority : 0;
     hki_kernel_run run = {.kernel = *kernel,
                           .accesses = accesses,
                           .count = count,
                           .args = args,
                           .args_bytes = args_bytes,
-                          .priority = (uint8_t)(priority < 0           ? 0
-                                                : priority > UINT8_MAX ? UINT8_MAX
-                                                                       : priority)};
+                          .priority = hki_priority_of(options ? options->priority : 0)};
     run.kernel.name = name_of(kernel);
     return run;
 }
@@ -332,7 +332,7 @@ void(hk_run)(const hk_kernel *kernel, const hk_access *accesses, int count, cons
     fail(&problem, kernel, accesses, count);
 }
 
-/* ---- new results ------------------------------------------------------------------------------------------------- */
+/* ---- new results ---------------------------------------------------------------------------- */
 
 static hk_array *failed_result(const refusal *self, const hk_kernel *kernel,
                                const hk_access *accesses, int count, hki_device *device)

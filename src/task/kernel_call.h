@@ -21,15 +21,17 @@ typedef struct hki_kernel_run {
 /* Issues it. False when host memory is short: nothing was issued. */
 bool hki_kernel_issue(const hki_kernel_run *run);
 
-/* ---- how long calls take (kernel_time.c) ------------------------------------------------------------------------ */
+/* ---- how long calls take (kernel_time.c) ---------------------------------------------------- */
 
-/* Of a call that moves so many bytes, by earlier ones of the function; long where there were none. */
+/* Of a call that moves so many bytes, by earlier ones of the function; long where there were
+ * none. */
 double hki_kernel_time_expect(void (*function)(hk_task_call *), double bytes);
 void hki_kernel_time_learn(void (*function)(hk_task_call *), double bytes, double measured_ns);
 
-/* ---- threads beside the cores (kernel_threads.c) ------------------------------------------------------------------ */
+/* ---- threads beside the cores (kernel_threads.c) -------------------------------------------- */
 
-/* Calls run(task, argument) on a thread that has nothing else to do. False: there is none, and none can be made. */
+/* Calls run(task, argument) on a thread that has nothing else to do. False: there is none, and
+ * none can be made. */
 bool hki_kernel_thread_run(void (*run)(hki_task *task, void *argument), hki_task *task,
                            void *argument);
 

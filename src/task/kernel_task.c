@@ -18,7 +18,8 @@ typedef struct payload {
     double moved_bytes;
     void *args; /* behind all else; NULL: none */
     int count;
-    uint64_t read_sum;          /* of the bytes that are read only; see hki_config_checks */
+    bool is_checked;            /* HOCKET_CHECK */
+    uint64_t read_sum;          /* of the bytes that are read only */
     const unsigned char *modes; /* hk_access_mode */
     alignas(16) hki_tensor tensors[];
 } payload;
@@ -31,21 +32,21 @@ struct hk_task_call {
     void *scratch;
 };
 
-/* ---- what kernels ask ------------------------------------------------------------------------------------------ */
+/* ---- what kernels ask ----------------------------------------------------------------------- */
 
 hk_task_view hk_task_view_of(const hk_task_call *call, int index)
 {
     const payload *self = call->payload;
-    hk_task_view tile = {.shape = {.ndim = -1}};
+    hk_task_view view = {.shape = {.ndim = -1}};
     if (index < 0 || index >= self->count)
-        return tile;
+        return view;
     const hki_tensor *tensor = &self->tensors[index];
-    tile.data = tensor->size > 0 ? tensor->data : NULL;
-    tile.dtype = tensor->dtype;
-    tile.shape.ndim = tensor->ndim;
-    memcpy(tile.shape.dims, tensor->dims, sizeof tile.shape.dims);
-    memcpy(tile.strides, tensor->strides, sizeof tile.strides);
-    return tile;
+    view.data = tensor->size > 0 ? tensor->data : NULL;
+    view.dtype = tensor->dtype;
+    view.shape.ndim = tensor->ndim;
+    memcpy(view.shape.dims, tensor->dims, sizeof view.shape.dims);
+    memcpy(view.strides, tensor->strides, sizeof view.strides);
+    return view;
 }
 
 int hk_task_view_count(const hk_task_call *call)
@@ -90,7 +91,7 @@ void hk_task_refuse(hk_task_call *call, const char *format, ...)
     hki_task_fail(call->task, call->range, HK_INVALID_ARGUMENT, "%s", message);
 }
 
-/* ---- the task ------------------------------------------------------------------------------------------------ */
+/* ---- the task ------------------------------------------------------------------------------- */
 
 /* FNV-1a of the elements that the kernel may only read. */
 static uint64_t sum_read(const payload *self)
@@ -121,7 +122,8 @@ static bool prepare(hki_task *task, void *argument)
         }
         hki_tensor_resolve(&self->tensors[i]);
     }
-    if (atomic_load_explicit(&hki_config_checks, memory_order_relaxed))
+    self->is_checked = atomic_load_explicit(&hki_config_checks, memory_order_relaxed);
+    if (self->is_checked)
         self->read_sum = sum_read(self);
     return true;
 }
@@ -159,8 +161,7 @@ static void run(hki_task *task, void *argument, int64_t range)
 static void join(hki_task *task, void *argument)
 {
     const payload *self = argument;
-    if (atomic_load_explicit(&hki_config_checks, memory_order_relaxed) &&
-        self->read_sum != sum_read(self))
+    if (self->is_checked && self->read_sum != sum_read(self))
         hki_task_fail(task, 0, HK_INVALID_ARGUMENT,
                       "the kernel has written into an array that it only reads; hk_updates is for "
                       "arrays that are read and written");
@@ -191,7 +192,7 @@ static int operands(const void *argument, hki_trace_operand *list, int limit)
     return count;
 }
 
-/* ---- kernels that wait --------------------------------------------------------------------------------------- */
+/* ---- kernels that wait ---------------------------------------------------------------------- */
 
 /* The runtime may end as soon as the task has, which this thread is still about to tell. */
 static void run_beside(hki_task *task, void *argument)
@@ -229,7 +230,7 @@ static const hki_task_class kernel_class = {.prepare = prepare,
                                             .describe = describe,
                                             .operands = operands};
 
-/* ---- issuing --------------------------------------------------------------------------------------------------- */
+/* ---- issuing -------------------------------------------------------------------------------- */
 
 static unsigned engine_mode(const hki_kernel_run *run, int index)
 {

@@ -37,7 +37,7 @@ static float at(hk_array *x, int64_t index)
     return (float)hk_item(hk_index(x, 0, index), &status);
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------------------- */
+/* ---- kernels -------------------------------------------------------------------------------- */
 
 static float *element(const hk_task_view *tile, int64_t i)
 {
@@ -70,7 +70,7 @@ static void refusing(hk_task_call *call)
 }
 static const hk_kernel refusing_kernel = {.name = "potrf", .cpu = refusing};
 
-/* ---- order ------------------------------------------------------------------------------------------------------ */
+/* ---- order ---------------------------------------------------------------------------------- */
 
 enum { SIZE = 64, STEPS = 300 };
 
@@ -80,7 +80,8 @@ static unsigned next(unsigned *state)
     return *state >> 8;
 }
 
-/* Kernels and operators on overlapping views of two arrays: the same bytes as one after the other. */
+/* Kernels and operators on overlapping views of two arrays: the same bytes as one after the
+ * other. */
 static void run_program(unsigned seed, float values[2 * SIZE])
 {
     HK_SCOPE;
@@ -119,7 +120,7 @@ static void test_order(void)
     }
 }
 
-/* ---- ranges ----------------------------------------------------------------------------------------------------- */
+/* ---- ranges --------------------------------------------------------------------------------- */
 
 static int64_t row_count(const hk_task_call *call)
 {
@@ -178,7 +179,8 @@ static void test_ranges(void)
     CHECK(atomic_load(&calls) == before + 1); /* of an empty range */
 }
 
-/* Tiles that lie side by side in a matrix share no memory, though the bytes of one are between those of the other. */
+/* Tiles that lie side by side in a matrix share no memory, though the bytes of one are between
+ * those of the other. */
 static void copy_tile(hk_task_call *call)
 {
     const hk_task_view x = hk_task_view_of(call, 0), y = hk_task_view_of(call, 1);
@@ -204,7 +206,7 @@ static void test_tiles(void)
     clear_failures();
 }
 
-/* ---- failures ------------------------------------------------------------------------------------------------------ */
+/* ---- failures ------------------------------------------------------------------------------- */
 
 static void test_refusal(void)
 {
@@ -299,7 +301,7 @@ static void test_guard(void)
     atomic_store(&hki_config_checks, false);
 }
 
-/* ---- devices ---------------------------------------------------------------------------------------------------- */
+/* ---- devices -------------------------------------------------------------------------------- */
 
 static void test_devices(void)
 {
@@ -316,7 +318,7 @@ static void test_devices(void)
     CHECK(hk_array_device(new).handle == sim.handle);
 }
 
-/* ---- gradients -------------------------------------------------------------------------------------------------- */
+/* ---- gradients ------------------------------------------------------------------------------ */
 
 /* y = factor x² */
 static void square(hk_task_call *call)
@@ -368,7 +370,7 @@ static void test_gradient(void)
     }
 }
 
-/* ---- captured steps --------------------------------------------------------------------------------------------- */
+/* ---- captured steps ------------------------------------------------------------------------- */
 
 static void step(hk_array *x, hk_array *total, float factor)
 {
@@ -399,7 +401,7 @@ static void test_capture(void)
     hk_graph_release(graph);
 }
 
-/* ---- kernels that wait ---------------------------------------------------------------------------------------- */
+/* ---- kernels that wait ---------------------------------------------------------------------- */
 
 static atomic_bool may_go_on;
 
@@ -436,6 +438,56 @@ static void test_waiting(bool is_serial)
     fails(arrays[13], HK_INVALID_ARGUMENT, "nobody answers");
 }
 
+/* ---- priorities --------------------------------------------------------------------------------- */
+
+enum { PRIORITIES = 6 };
+static atomic_int order_count;
+
+/* Holds the only core until all others have been issued. */
+static void hold_core(hk_task_call *call)
+{
+    (void)call;
+    atomic_store(&calls, 1);
+    while (!atomic_load(&may_go_on))
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+}
+static const hk_kernel holding_kernel = {.name = "holding", .cpu = hold_core};
+
+static void take_place(hk_task_call *call)
+{
+    const hk_task_view y = hk_task_view_of(call, 0);
+    *element(&y, 0) = (float)atomic_fetch_add(&order_count, 1);
+}
+static const hk_kernel place_kernel = {.name = "place", .cpu = take_place};
+
+/* By an option of the call, and by a scope that holds for all calls. */
+static void test_priorities(void)
+{
+    const hk_runtime_options options = {.engine = HK_ENGINE_ASYNC, .cpu_cores = 1};
+    static const int priorities[PRIORITIES] = {0, 3, 0, 200, 3, 7}, places[] = {4, 2, 5, 0, 3, 1};
+    CHECK(hk_ok(hk_runtime_init(&options)));
+    HK_SCOPE;
+    hk_array *arrays[PRIORITIES], *held = line(1, 0);
+    for (int i = 0; i < PRIORITIES; i++)
+        arrays[i] = line(1, 0);
+    hk_wait_all();
+    atomic_store(&calls, 0);
+    atomic_store(&may_go_on, false);
+    hk_run(&holding_kernel, HK_ACCESS(hk_updates(held)), NULL, 0, NULL);
+    while (!atomic_load(&calls))
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    for (int i = 0; i < PRIORITIES; i++) {
+        const hk_run_options own = {.priority = i % 2 ? priorities[i] : 0};
+        HK_PRIORITY(i % 2 ? 0 : priorities[i]);
+        hk_run(&place_kernel, HK_ACCESS(hk_updates(arrays[i])), NULL, 0, &own);
+    }
+    CHECK(hk_priority_set(0) == 0); /* as before the scopes */
+    atomic_store(&may_go_on, true);
+    for (int i = 0; i < PRIORITIES; i++)
+        CHECK(at(arrays[i], 0) == (float)places[i]);
+    hk_runtime_deinit();
+}
+
 /* The runtime ends although one would wait for ever. */
 static void test_cancelled(void)
 {
@@ -462,6 +514,7 @@ int main(void)
         test_waiting(i == 1);
         hk_runtime_deinit();
     }
+    test_priorities();
     test_cancelled();
     return check_result();
 }

@@ -1,4 +1,5 @@
-/* Threads for kernels that wait: as many as there are such kernels at a time, and for a while after that. */
+/* Threads for kernels that wait: as many as there are such kernels at a time, and for a while
+ * after that. */
 #include "task/kernel_call.h"
 
 #include <pthread.h>

@@ -1,11 +1,12 @@
-/* How long kernels take: learnt from calls, by function and by the size of what they move. It decides where a call runs, never what
- * it computes. */
+/* How long kernels take: learnt from calls, by function and by the size of what they move. It
+ * decides where a call runs, never what it computes. */
 #include "task/kernel_call.h"
 
 #include <math.h>
 #include <stdatomic.h>
 
-/* Places in a table, each of the latest function and size that came to it: who loses a place learns again. */
+/* Places in a table, each of the latest function and size that came to it: who loses a place
+ * learns again. */
 enum { PLACES = 1024 };
 static const double unknown_ns = 1e6; /* not in the thread that issues it */
 static const float most_change =

@@ -1,5 +1,5 @@
-/* How far a rank goes. One whose runtime ends does all that it has issued, for others may need it, and tells each group where that
- * ends; what others issue beyond fails on them at once. */
+/* How far a rank goes. One whose runtime ends does all that it has issued, for others may need
+ * it, and tells each group where that ends; what others issue beyond fails on them at once. */
 #include "world/link.h"
 
 #include <stdlib.h>
@@ -12,8 +12,9 @@ static int64_t count_notices(const hki_world *world)
     return count;
 }
 
-/* The world's own group is the oldest, so that it comes last. No group's lock is taken: who has it may wait for room. A call that
- * another thread makes meanwhile may be missed, and fails on the others. */
+/* The world's own group is the oldest, so that it comes last. No group's lock is taken: who has
+ * it may wait for room. A call that another thread makes meanwhile may be missed, and fails on
+ * the others. */
 void hki_ending_find(hki_link *self)
 {
     hki_world *world = self->world;
