@@ -8,7 +8,7 @@
    oneDNN: "best" is its own choice of formats (format_tag::any), reorders not counted; "nchw"
    counts the reorders of data from and to NCHW, and of the weights from and to OIHW. */
 #include "base/kernel_isa.h"
-#include "op/kernels/conv2d/conv2d_kernel.h"
+#include "op/conv/conv2d_kernel.h"
 #include "peak.h"
 
 #include <stdio.h>

@@ -8,9 +8,9 @@
    registers. A pass of one layer works on one block again and again, which stays in the cache; "step" takes new
    samples through all layers and back, weights packed once for all of them. */
 #include "bench_util.h"
-#include "op/kernels/conv2d/conv2d_block.h"
-#include "op/kernels/gemm/gemm_kernel.h"
-#include "op/kernels/pool2d/pool2d_kernel.h"
+#include "op/conv/conv2d_block.h"
+#include "op/matmul/gemm_kernel.h"
+#include "op/pool/pool2d_kernel.h"
 #include "peak.h"
 
 #include <stdio.h>

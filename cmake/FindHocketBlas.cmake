@@ -3,7 +3,7 @@
 # Debian's flavours replace each other behind one name (libblas.so.3, libopenblas.so.0, through the
 # alternatives system), so the link name alone never says what runs; this file looks only inside a
 # flavour's own folder. Static, so that no other BLAS in the process can stand in for it, and so that
-# src/op/kernels/gemm/openblas_memory.c can take the place of OpenBLAS's memory.c, whose serial form mixes up
+# src/op/matmul/openblas_memory.c can take the place of OpenBLAS's memory.c, whose serial form mixes up
 # the products of several threads. docs/measurements/blas.md says why OpenBLAS.
 #
 # To choose another build of it, set HOCKET_BLAS:

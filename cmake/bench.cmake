@@ -7,6 +7,7 @@ foreach(source IN LISTS bench_sources)
   add_executable(${name} "${source}")
   hocket_use_internal(${name})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/bench")
+  target_compile_options(${name} PRIVATE -ffp-contract=fast) # peak.h measures what a processor can do
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")
 endforeach()
 

@@ -9,11 +9,12 @@
 
 include(package_includes)
 
-set(cuda_folders "${PROJECT_SOURCE_DIR}/src/device/cuda" "${PROJECT_SOURCE_DIR}/src/op/cuda")
-list(TRANSFORM cuda_folders APPEND "/*.c" OUTPUT_VARIABLE cuda_c_globs)
-list(TRANSFORM cuda_folders APPEND "/*.cu" OUTPUT_VARIABLE cuda_cu_globs)
+set(cuda_files "${PROJECT_SOURCE_DIR}/src/device/cuda/*" "${PROJECT_SOURCE_DIR}/src/op/cuda/*" "${PROJECT_SOURCE_DIR}/src/op/*/cuda_*")
+list(TRANSFORM cuda_files APPEND ".c" OUTPUT_VARIABLE cuda_c_globs)
+list(TRANSFORM cuda_files APPEND ".cu" OUTPUT_VARIABLE cuda_cu_globs)
 file(GLOB cuda_c_sources CONFIGURE_DEPENDS ${cuda_c_globs})
 file(GLOB cuda_cu_sources CONFIGURE_DEPENDS ${cuda_cu_globs})
+list(REMOVE_DUPLICATES cuda_c_sources)
 list(FILTER cuda_c_sources EXCLUDE REGEX "(_test|/cuda_loader)\\.c$")
 
 # ---- what there is
@@ -103,12 +104,11 @@ if(HOCKET_HAS_CUDA)
                                             ${HOCKET_MATH_LIBRARY})
   # What CUDA's runtime takes of the C++ library is inside: a bare machine may have none.
   target_link_options(hocket_cuda PRIVATE -static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL -Wl,-z,defs)
-  # What is exact arithmetic has the bytes that the processor gives it, where a * b + c is rounded twice.
-  file(GLOB exact_sources CONFIGURE_DEPENDS
-    "${PROJECT_SOURCE_DIR}/src/op/cuda/cuda_rows_*.cu" "${PROJECT_SOURCE_DIR}/src/op/cuda/cuda_reduce_*.cu")
-  foreach(name cells class_loss copy random recurrence softmax sum)
-    list(APPEND exact_sources "${PROJECT_SOURCE_DIR}/src/op/cuda/cuda_${name}.cu")
-  endforeach()
+  # As on the processor (CMakeLists.txt): a * b + c is rounded twice, but where speed is products of floats.
+  set(fused_sources ${cuda_cu_sources})
+  list(FILTER fused_sources INCLUDE REGEX "/(conv/cuda_conv2d_[a-z_]*|matmul/cuda_matrix|softmax_norm/cuda_(channel|row_norm))_kernels\\.cu$")
+  set(exact_sources ${cuda_cu_sources})
+  list(REMOVE_ITEM exact_sources ${fused_sources})
   set_property(SOURCE ${exact_sources} APPEND PROPERTY COMPILE_OPTIONS --fmad=false)
 endif()
 

@@ -58,8 +58,9 @@ if(NOT TARGET hocket_cuda_objects)
   list(APPEND unit_sources "${PROJECT_SOURCE_DIR}/src/device/cuda/cuda_loader_test.c"
                            "${PROJECT_SOURCE_DIR}/src/device/cuda/cuda_geometry_test.c")
 endif()
+set(kernel_test "(_kernel|_math|/conv2d_image|/conv2d_block|/convert|/random_fill)_test\\.c$")
 if(HOCKET_SANITIZE STREQUAL "thread") # nothing to see for it: kernels by themselves and files, in one thread
-  list(FILTER unit_sources EXCLUDE REGEX "/src/(op/kernels|io)/|/op/call/copy_elements_test")
+  list(FILTER unit_sources EXCLUDE REGEX "/src/io/|/op/call/copy_elements_test|${kernel_test}")
 endif()
 foreach(source IN LISTS unit_sources)
   cmake_path(GET source STEM name)

@@ -1,8 +1,8 @@
 /* Adding up what the consumers of a value contribute to its gradient. */
 #include "autograd/tape.h"
 
-#include "op/operators/copy.h"
-#include "op/operators/fill.h"
+#include "op/shape/copy.h"
+#include "op/shape/fill.h"
 
 hk_array *hki_zeros(hki_device *device, hk_dims shape, hk_dtype dtype)
 {

@@ -1,4 +1,4 @@
-/* Where the random numbers of a call begin: see op/operators/random.h. C and CUDA C++. */
+/* Where the random numbers of a call begin: see op/random/random.h. C and CUDA C++. */
 #ifndef HOCKET_DEVICE_RANDOM_PLACE_H
 #define HOCKET_DEVICE_RANDOM_PLACE_H
 

@@ -5,18 +5,18 @@
  *
  * What a chain computes on is its values, one for each array of samples; a value is in one or both of two layouts while
  * a block is worked on: *rows*, samples in C order, and *lanes*. Those of many samples lie side by side in the lanes,
- * kernels/conv2d_block.h. A chain *of images* is for samples too few for that, and without a backward pass: the lanes of
- * its values are channels, kernels/conv2d_image.h. A chain *of rows* has fully connected layers and no convolution:
- * nothing of it is ever in lanes, kernels/layer_kernel.h. */
+ * op/conv/conv2d_block.h. A chain *of images* is for samples too few for that, and without a backward pass: the lanes of
+ * its values are channels, op/conv/conv2d_image.h. A chain *of rows* has fully connected layers and no convolution:
+ * nothing of it is ever in lanes, op/matmul/layer_kernel.h. */
 #ifndef HOCKET_GRAPH_CHAIN_H
 #define HOCKET_GRAPH_CHAIN_H
 
 #include "base/sum_tree.h"
 #include "base/sync.h"
 #include "graph/graph.h"
-#include "op/kernels/conv2d/conv2d_image.h"
-#include "op/kernels/elementwise/elementwise.h"
-#include "op/kernels/layer/layer_kernel.h"
+#include "op/conv/conv2d_image.h"
+#include "op/elementwise/elementwise.h"
+#include "op/matmul/layer_kernel.h"
 
 enum {
     HKI_CHAIN_NOWHERE = -1,

@@ -1,8 +1,8 @@
 /* Convolutions and fully connected layers as steps on blocks, with the relu and the pooling around them where nobody
  * looks at what is in between. */
 #include "graph/chain.h"
-#include "op/operators/conv2d.h"
-#include "op/operators/pool2d.h"
+#include "op/conv/conv2d.h"
+#include "op/pool/pool2d.h"
 
 #include <string.h>
 

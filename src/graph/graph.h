@@ -3,7 +3,7 @@
 #define HOCKET_GRAPH_GRAPH_H
 
 #include "op/call/capture.h"
-#include "op/operators/random.h"
+#include "op/random/random.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #include "nn/module.h"
 
 #include "base/text.h"
-#include "op/operators/recurrence.h"
+#include "op/recurrent/recurrence.h"
 
 #include <hocket/hocket.h>
 #include <math.h>

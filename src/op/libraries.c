@@ -2,7 +2,7 @@
 #include "op/libraries.h"
 
 #include "base/kernel_isa.h"
-#include "op/kernels/gemm/gemm_kernel.h"
+#include "op/matmul/gemm_kernel.h"
 
 #include <hocket/version.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* The operator table: one hk_op per operator, one file each, one line in op_table.def. Calls, tests,
  * documentation, the public header hocket/ops.h and bindings all read the table.
  *
- * To add an operator `scale`: append HKI_OP(scale) to op_table.def, write src/op/operators/scale.c, run
+ * To add an operator `scale`: append HKI_OP(scale) to op_table.def, write src/op/<family>/scale.c, run
  * `make generate`. The file, in full but for the functions:
  *
  *     #define SCALE_OPTIONS(F, op)                         type, field, default, doc; declared once
@@ -314,13 +314,13 @@ typedef enum hki_fuse_role {
     HKI_FUSE_NONE,
     HKI_FUSE_COPY, /* x, whole and unchanged, in memory of its own */
     /* Convolution of x, weight, bias?; its gradients from dy, weight and from x, dy: of weight, and of bias where there is
-     * an output 1. Options as of operators/conv2d.h; weights are constants for all samples. */
+     * an output 1. Options as of op/conv/conv2d.h; weights are constants for all samples. */
     HKI_FUSE_CONVOLUTION,
     HKI_FUSE_CONVOLUTION_DATA,
     HKI_FUSE_CONVOLUTION_WEIGHT,
     HKI_FUSE_LAYER,   /* x weight^T + bias, of x, weight, bias? */
     HKI_FUSE_PRODUCT, /* a b */
-    /* Pooling of x; its gradients from dy, and from x, dy. Options as of operators/pool2d.h. */
+    /* Pooling of x; its gradients from dy, and from x, dy. Options as of op/pool/pool2d.h. */
     HKI_FUSE_POOL_AVERAGE,
     HKI_FUSE_POOL_MAX,
     HKI_FUSE_POOL_AVERAGE_GRAD,

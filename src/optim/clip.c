@@ -2,7 +2,7 @@
 #include "autograd/tape.h"
 #include "base/text.h"
 #include "op/op.h"
-#include "op/operators/copy.h"
+#include "op/shape/copy.h"
 
 #include <hocket/hocket.h>
 #include <math.h>

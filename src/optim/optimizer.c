@@ -2,8 +2,8 @@
 #include "optim/optimizer.h"
 #include "autograd/tape.h"
 #include "base/text.h"
-#include "op/operators/copy.h"
-#include "op/operators/update.h"
+#include "op/shape/copy.h"
+#include "op/update/update.h"
 
 #include <hocket/hocket.h>
 #include <math.h>

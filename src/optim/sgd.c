@@ -1,6 +1,6 @@
 #include "autograd/tape.h"
 #include "base/text.h"
-#include "op/operators/sgd_update.h"
+#include "op/update/sgd_update.h"
 
 #include <hocket/optim.h>
 

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "nn/module.h"
 #include "op/op.h"
-#include "op/operators/moving_average.h"
+#include "op/softmax_norm/moving_average.h"
 #include "split/split.h"
 
 #include <hocket/autograd.h>

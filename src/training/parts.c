@@ -4,7 +4,7 @@
 #include "base/source.h"
 #include "base/text.h"
 #include "nn/module.h"
-#include "op/operators/update.h"
+#include "op/update/update.h"
 #include "optim/optimizer.h"
 
 #include <stdlib.h>

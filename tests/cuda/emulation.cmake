@@ -18,7 +18,7 @@ if(HOCKET_HAS_EMULATION)
 
   # How products become calls of a library.
   hocket_test_executable(product_calls_test "${PROJECT_SOURCE_DIR}/tests/cuda/product_calls_test.c" tests)
-  target_sources(product_calls_test PRIVATE "${PROJECT_SOURCE_DIR}/src/op/cuda/cuda_matmul.c")
+  target_sources(product_calls_test PRIVATE "${PROJECT_SOURCE_DIR}/src/op/matmul/cuda_matmul.c")
   target_include_directories(product_calls_test PRIVATE
     "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/tests"
     "${PROJECT_SOURCE_DIR}/tests/cuda")

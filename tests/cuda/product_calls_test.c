@@ -3,9 +3,9 @@
 #include "check.h"
 
 #include "device/cuda/cuda_products.h"
-#include "op/cuda/cuda_bias.h"
 #include "op/cuda/cuda_calls.h"
-#include "op/cuda/cuda_matmul.h"
+#include "op/matmul/cuda_bias.h"
+#include "op/matmul/cuda_matmul.h"
 
 enum { MOST = 64 };
 

@@ -4,7 +4,7 @@
 #include "base/integer.h"
 #include "base/sync.h"
 #include "op/call/plan.h"
-#include "op/operators/copy.h"
+#include "op/shape/copy.h"
 
 #include <inttypes.h>
 #include <stdalign.h>

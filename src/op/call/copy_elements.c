@@ -1,7 +1,7 @@
 /* Elements from one place to another, whatever they mean. */
-#include "op/kernels/convert/rectangle.h"
-#include "op/kernels/elementwise/elementwise.h"
-#include "op/operators/copy.h"
+#include "op/elementwise/elementwise.h"
+#include "op/shape/copy.h"
+#include "op/shape/rectangle.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Copies with axes in any order, steps of any sign and ranges of any elements give what a copy one by one gives. */
-#include "op/operators/copy.h"
+#include "op/shape/copy.h"
 #include "tests/check.h"
 
 enum { ROOM = 110000 };

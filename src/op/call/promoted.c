@@ -1,6 +1,6 @@
 /* Elementwise calls of several dtypes on GPUs: conversions are calls of their own there. */
 #include "op/call/call.h"
-#include "op/operators/copy.h"
+#include "op/shape/copy.h"
 
 /* inputs: those of the call, in the innermost scope where they are converted. */
 static void convert(const hki_call *call, hk_array *inputs[HKI_MAX_INPUTS])

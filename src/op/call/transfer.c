@@ -1,7 +1,7 @@
 #include "op/call/transfer.h"
 
 #include "op/call/call.h"
-#include "op/operators/copy.h"
+#include "op/shape/copy.h"
 
 #include <inttypes.h>
 #include <stdio.h>

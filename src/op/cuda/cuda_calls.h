@@ -3,9 +3,9 @@
 #ifndef HOCKET_OP_CUDA_CALLS_H
 #define HOCKET_OP_CUDA_CALLS_H
 
-#include "op/cuda/cuda_elementwise.h"
 #include "op/cuda/cuda_kernels.h"
 #include "op/cuda/cuda_walk.h"
+#include "op/elementwise/cuda_elementwise.h"
 
 void hki_cuda_call_row(const hki_kernel_call *call, hki_cuda_stream *stream); /* elementwise.def */
 

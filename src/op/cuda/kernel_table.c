@@ -1,7 +1,7 @@
 /* The GPU's kernels of the operator table: one line for each operator. */
 #include "op/cuda/cuda_calls.h"
 #include "op/cuda/cuda_library_kernels.h"
-#include "op/elementwise_gradients.h"
+#include "op/elementwise/elementwise_gradients.h"
 
 #define GRADIENT(context, kept, name, ns, expression) [HKI_OP_ID_##name] = hki_cuda_call_row,
 #define ROW(kind, name, dtypes, ns, real, integer, reference, samples, gradient, ...)              \
@@ -71,7 +71,7 @@ const hki_cuda_kernel_fn hki_cuda_kernels[HKI_OP_COUNT] = {
     [HKI_OP_ID_prod_second] = hki_cuda_call_prod_second,
     HKI_CUDA_LIBRARY_KERNELS
 #define UPDATE(name, ...) [HKI_OP_ID_##name] = hki_cuda_state_update,
-#include "op/update.def"
+#include "op/update/update.def"
 #undef UPDATE
-#include "op/elementwise.def"
+#include "op/elementwise/elementwise.def"
 };

@@ -1,0 +1,28 @@
+/* Convolutions where cuDNN is not there, has no algorithm, or is slower, as for few samples: any shape, each sum in an order that
+ * follows from it, tiles in shared memory. C and CUDA C++. */
+#ifndef HOCKET_OP_CUDA_CONV2D_KERNELS_H
+#define HOCKET_OP_CUDA_CONV2D_KERNELS_H
+
+#include "device/cuda/cuda_stream.h"
+#include "op/conv/conv2d_kernel.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Contiguous arrays of float32 or float64 (f64); no size is 0; bias NULL: none. The geometry has the channels of all
+ * groups. They may take the stream's workspace. */
+void hki_cuda_convolve(hki_cuda_stream *stream, bool f64, const hki_conv2d_geometry *geometry,
+                       int64_t groups, const void *x, const void *weight, const void *bias,
+                       void *y);
+void hki_cuda_convolve_data(hki_cuda_stream *stream, bool f64, const hki_conv2d_geometry *geometry,
+                            int64_t groups, const void *dy, const void *weight, void *dx);
+void hki_cuda_convolve_weight(hki_cuda_stream *stream, bool f64,
+                              const hki_conv2d_geometry *geometry, int64_t groups, const void *x,
+                              const void *dy, void *dweight);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,4 +1,0 @@
-#define ROW_TYPE  truth
-#define ROW_TABLE hki_cuda_rows_bool
-#define ROW_BOOL
-#include "op/cuda/cuda_rows.cuh"

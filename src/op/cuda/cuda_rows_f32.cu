@@ -1,5 +1,0 @@
-#define ROW_TYPE  float
-#define ROW_TABLE hki_cuda_rows_f32
-#define ROW_REAL
-#include "op/cuda/cuda_rows.cuh"
-#include "op/cuda/cuda_fused.cuh"

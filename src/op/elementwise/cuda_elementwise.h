@@ -1,0 +1,57 @@
+/* Within the plug-in: kernels that go element by element, in C and CUDA C++: the rows of elementwise.def, copies,
+ * conversions, constants. */
+#ifndef HOCKET_OP_CUDA_ELEMENTWISE_H
+#define HOCKET_OP_CUDA_ELEMENTWISE_H
+
+#include "device/cuda/cuda_stream.h"
+#include "op/cuda/cuda_walk.h"
+#include "op/elementwise/elementwise_gradients.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- rows of elementwise.def and the kernels of their gradients */
+#define ELEMENT(context, kept, name, ns, expression) HKI_CUDA_ROW_##name,
+#define ROW(kind, name, dtypes, ns, real, integer, reference, samples, gradient, ...)              \
+    HKI_CUDA_ROW_##name, HKI_EACH_GRADIENT(ELEMENT, , name, gradient)
+#define CHECKED ROW
+typedef enum hki_cuda_row {
+#include "op/elementwise/elementwise.def"
+    HKI_CUDA_ROW_COUNT
+} hki_cuda_row;
+#undef ELEMENT
+#undef ROW
+#undef CHECKED
+
+/* Launches a row, with its numbers s and t: operand 0 is the output. The path's width is 1 or HKI_CUDA_PACK_BYTES by the bytes of T, the dtype of the
+ * values (not of a condition). fault: of a row that may refuse an element, else NULL. */
+typedef void (*hki_cuda_row_fn)(hki_cuda_stream *stream, const hki_cuda_path *path, double s,
+                                double t, hki_cuda_fault *fault);
+
+/* NULL where a row does not have the dtype. Those of bool are among those of uint8, but for results that are bools
+ * because the inputs are. */
+extern const hki_cuda_row_fn hki_cuda_rows_f32[HKI_CUDA_ROW_COUNT],
+    hki_cuda_rows_f64[HKI_CUDA_ROW_COUNT], hki_cuda_rows_i32[HKI_CUDA_ROW_COUNT],
+    hki_cuda_rows_i64[HKI_CUDA_ROW_COUNT], hki_cuda_rows_u8[HKI_CUDA_ROW_COUNT],
+    hki_cuda_rows_bool[HKI_CUDA_ROW_COUNT];
+
+/* ---- copies: widths as above, of the larger type */
+
+/* Elements of 1, 2, 4 or 8 bytes: operand 0 becomes operand 1. */
+void hki_cuda_launch_copy(hki_cuda_stream *stream, const hki_cuda_path *path, int item_bytes);
+/* Operand 0 becomes the element whose bytes `bits` begins with. */
+void hki_cuda_launch_fill(hki_cuda_stream *stream, const hki_cuda_path *path, int item_bytes,
+                          uint64_t bits);
+/* Operand 0 becomes operand 1 converted; fault: for conversions to integers. */
+void hki_cuda_launch_cast(hki_cuda_stream *stream, const hki_cuda_path *path, hk_dtype from,
+                          hk_dtype to, hki_cuda_fault *fault);
+/* Operand 0, the elements of a one-dimensional array, becomes start + i * step. */
+void hki_cuda_launch_arange(hki_cuda_stream *stream, const hki_cuda_path *path, hk_dtype dtype,
+                            double start, double step);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

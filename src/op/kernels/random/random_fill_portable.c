@@ -1,5 +1,0 @@
-/* Random numbers for any processor. */
-#include "op/kernels/random/random_fill.h"
-
-#define FILL hki_random_fill_portable
-#include "op/kernels/random/random_fill.inc.c"

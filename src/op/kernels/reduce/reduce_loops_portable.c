@@ -1,8 +1,0 @@
-/* Loops of reductions, compiled for any processor. */
-#include "op/kernels/reduce/reduce_loops.h"
-
-#define LOOPS_HERE hki_reduce_portable
-#include "op/kernels/reduce/reduce_loops.inc.c"
-
-#define DENSE_HERE hki_reduce_dense_portable
-#include "op/kernels/reduce/reduce_dense.inc.c"

@@ -1,0 +1,81 @@
+/* What operators on stacks of matrices, which lie along the last two axes, have in common. */
+#ifndef HOCKET_OP_LINALG_H
+#define HOCKET_OP_LINALG_H
+
+#include "op/linalg/linalg_kernel.h"
+#include "op/op.h"
+
+typedef struct hki_stack {
+    int64_t count; /* of matrices */
+    int64_t rows, columns;
+} hki_stack;
+
+/* There are two axes or more. */
+static inline hki_stack hki_stack_of(int ndim, const int64_t *dims)
+{
+    hki_stack stack = {1, dims[ndim - 2], dims[ndim - 1]};
+    for (int i = 0; i < ndim - 2; i++)
+        stack.count *= dims[i];
+    return stack;
+}
+
+/* From infer: input 0 is a stack of matrices that LAPACK can count; and of square ones. Results have its dtype, and the axes before
+ * the last two. */
+bool hki_linalg_check(hki_call *call);
+bool hki_linalg_check_square(hki_call *call);
+/* The same of routines whose workspace grows with the square of the smaller size. */
+bool hki_linalg_check_small(hki_call *call);
+
+/* From plan: pieces of whole matrices of output or input `like`, for routines that take about `flops` operations for each. */
+void hki_linalg_plan(hki_plan *plan, const hki_stack *stack, double flops);
+
+/* The time of one piece: routines, and workspaces, each 64-byte aligned. */
+typedef struct hki_linalg_work {
+    const hki_kernel_call *call;
+    int64_t piece;
+    const hki_linalg *of;
+    char *base;
+    size_t bytes;
+    void *part[8];
+} hki_linalg_work;
+
+/* Parts of so many bytes each. False after the task has been failed; else hki_linalg_end gives them back. */
+bool hki_linalg_begin(hki_linalg_work *work, const hki_kernel_call *call, int64_t piece,
+                      const size_t *bytes, int count);
+void hki_linalg_end(hki_linalg_work *work);
+static inline const hki_linalg *hki_linalg_of(hk_dtype dtype)
+{
+    return dtype == HK_F32   ? &hki_linalg_f32
+           : dtype == HK_F64 ? &hki_linalg_f64
+           : dtype == HK_C64 ? &hki_linalg_c64
+                             : &hki_linalg_c128;
+}
+
+/* Fails the task by HK_BAD_DATA: names the matrix of that number in the stack of input 0, and goes on as `format` says: "x is …". */
+void hki_linalg_fail(const hki_linalg_work *work, int64_t matrix, const char *format, ...)
+    HK_PRINTF(3, 4);
+/* False after that, where not all of its so many items are finite. */
+bool hki_linalg_is_finite(const hki_linalg_work *work, int64_t matrix, const void *items,
+                          int64_t count);
+
+/* For gradients and compositions: the last two axes swapped, and x conjugated where it is complex; x times y; x with two axes of
+ * size 1 behind. */
+hk_array *hki_matrix_adjoint(hk_array *x);
+hk_array *hki_matrix_times(hk_array *x, hk_array *y);
+hk_array *hki_matrix_spread(hk_array *x);
+/* x - y. */
+hk_array *hki_matrix_less(hk_array *x, hk_array *y);
+
+/* For references, on C-order doubles. Solves a x = b for so many columns, b row-major; returns the determinant. a is lost. */
+double hki_reference_solve(int64_t n, double *a, int64_t columns, double *b);
+/* The singular values of a (m,n), which is lost, in falling order. */
+void hki_reference_svdvals(int64_t m, int64_t n, double *a, double *values);
+/* a = u diag(values) vt, with as many vectors as values, none of which are equal; oriented as those of hki_linalg.svd. */
+void hki_reference_svd(int64_t m, int64_t n, const double *a, double *values, double *u,
+                       double *vt);
+/* A copy of a matrix; of the mean of it and its transpose. The caller frees;
+ * NULL: no memory. */
+double *hki_reference_copy(const double *x, int64_t count);
+double *hki_reference_symmetric(const double *x, int64_t n);
+
+#endif

@@ -1,0 +1,18 @@
+/* Lines of softmax, compiled for AVX2. */
+#include "op/softmax_norm/softmax_rows.h"
+
+#include "base/kernel_isa.h"
+#include "op/elementwise/scalar_math.h"
+
+#include <math.h>
+
+#if HKI_HAVE_X86_ISAS
+#include "op/simd/avx2.inc.c"
+
+#include "op/reduce/row_sums.h"
+
+#define ROWS hki_softmax_rows_avx2
+#include "op/softmax_norm/softmax_rows.inc.c"
+
+#include "op/simd/avx2_end.inc.c"
+#endif
