@@ -277,11 +277,25 @@ static void add_declaration(text *out, const hk_op *op, int form)
     add(out, ");\n");
 }
 
-/* The form that takes the source position, and the macro that calls it. */
+/* The form that takes the source position: HK_AT of hocket/base.h. */
+static void add_inline(text *out, const hk_op *op, int form)
+{
+    char start[128];
+    snprintf(start, sizeof start, "HK_AT%shk_%s%s, (",
+             strchr(result_type(op, form), '*') ? "(hk_array *, " : "_VOID(", op->name,
+             form & INTO ? "_into" : "");
+    add(out, "%s", start);
+    add_parameters(out, op, form | AT, true, (int)strlen(start));
+    add(out, "), (");
+    add_parameters(out, op, form, false, (int)strlen(start));
+    add(out, "))\n");
+}
+
+/* That, and the macro that calls it. */
 static void add_at(text *out, const hk_op *op, int form)
 {
     const char *into = form & INTO ? "_into" : "";
-    add_declaration(out, op, form | AT);
+    add_inline(out, op, form);
     if (takes_numbers(op))
         add_declaration(out, op, form | AT | OPERANDS);
     if (!takes_numbers(op))

@@ -76,14 +76,6 @@ static void add_definition(text *out, const hk_op *op, int form)
     add_parameters(out, op, form, true, (int)strlen(start));
     add(out, ")\n");
     add_body(out, op, form);
-    snprintf(start, sizeof start, "HKI_AT%shk_%s%s, (",
-             strchr(type, '*') ? "(hk_array *, " : "_VOID(", op->name, into);
-    add(out, "%s", start);
-    add_parameters(out, op, form | AT, true, (int)strlen(start));
-    snprintf(start, sizeof start, "       (");
-    add(out, "),\n%s", start);
-    add_parameters(out, op, form, false, (int)strlen(start));
-    add(out, "))\n");
 }
 
 /* With operands, and the source position: hki_source_put, and the call. */

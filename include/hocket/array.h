@@ -277,47 +277,60 @@ HK_API void hk_write(hk_array *x, const void *data, size_t bytes);
 HK_API void hk_recover(hk_array *x);
 
 /* The same with the source position of the call: see HK_SOURCE. */
-HK_API hk_array *hk_from_host_at(hk_source at, const void *data, hk_dims shape, hk_dtype dtype,
-                                 hk_device device);
+HK_AT(hk_array *, hk_from_host,
+      (hk_source at, const void *data, hk_dims shape, hk_dtype dtype, hk_device device),
+      (data, shape, dtype, device))
 #define hk_from_host(...) hk_from_host_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_from_memory_at(hk_source at, void *data, hk_dims shape, hk_dtype dtype,
-                                   hk_device device, const hk_memory_options *options);
+HK_AT(hk_array *, hk_from_memory,
+      (hk_source at, void *data, hk_dims shape, hk_dtype dtype, hk_device device,
+       const hk_memory_options *options),
+      (data, shape, dtype, device, options))
 #define hk_from_memory(...) hk_from_memory_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_scalar_at(hk_source at, hk_number value, hk_dtype dtype, hk_device device);
+HK_AT(hk_array *, hk_scalar, (hk_source at, hk_number value, hk_dtype dtype, hk_device device),
+      (value, dtype, device))
 #define hk_scalar(value, ...) hk_scalar_at(HK_SOURCE, HK_NUMBER(value), __VA_ARGS__)
-HK_API hk_array *hk_slice_at(hk_source at, hk_array *x, int axis, int64_t begin, int64_t end);
+HK_AT(hk_array *, hk_slice, (hk_source at, hk_array *x, int axis, int64_t begin, int64_t end),
+      (x, axis, begin, end))
 #define hk_slice(...) hk_slice_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_index_at(hk_source at, hk_array *x, int axis, int64_t index);
+HK_AT(hk_array *, hk_index, (hk_source at, hk_array *x, int axis, int64_t index), (x, axis, index))
 #define hk_index(...) hk_index_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_transpose_at(hk_source at, hk_array *x);
+HK_AT(hk_array *, hk_transpose, (hk_source at, hk_array *x), (x))
 #define hk_transpose(...) hk_transpose_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_permute_at(hk_source at, hk_array *x, const int *axes, int count);
+HK_AT(hk_array *, hk_permute, (hk_source at, hk_array *x, const int *axes, int count),
+      (x, axes, count))
 #define hk_permute(...) hk_permute_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_view_at(hk_source at, hk_array *x, hk_dims shape, const int64_t *strides,
-                            int64_t offset);
+HK_AT(hk_array *, hk_view,
+      (hk_source at, hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset),
+      (x, shape, strides, offset))
 #define hk_view(...) hk_view_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_broadcast_to_at(hk_source at, hk_array *x, hk_dims shape);
+HK_AT(hk_array *, hk_broadcast_to, (hk_source at, hk_array *x, hk_dims shape), (x, shape))
 #define hk_broadcast_to(...) hk_broadcast_to_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_split_at(hk_source at, hk_array *x, int axis, int count, hk_array **parts);
+HK_AT_VOID(hk_split, (hk_source at, hk_array *x, int axis, int count, hk_array **parts),
+           (x, axis, count, parts))
 #define hk_split(...) hk_split_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_unstack_at(hk_source at, hk_array *x, int axis, int count, hk_array **parts);
+HK_AT_VOID(hk_unstack, (hk_source at, hk_array *x, int axis, int count, hk_array **parts),
+           (x, axis, count, parts))
 #define hk_unstack(...) hk_unstack_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_meshgrid_at(hk_source at, hk_array *const *vectors, int count, hk_array **grids);
+HK_AT_VOID(hk_meshgrid, (hk_source at, hk_array *const *vectors, int count, hk_array **grids),
+           (vectors, count, grids))
 #define hk_meshgrid(...) hk_meshgrid_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_broadcast_arrays_at(hk_source at, hk_array *const *x, int count, hk_array **views);
+HK_AT_VOID(hk_broadcast_arrays, (hk_source at, hk_array *const *x, int count, hk_array **views),
+           (x, count, views))
 #define hk_broadcast_arrays(...) hk_broadcast_arrays_at(HK_SOURCE, __VA_ARGS__)
-HK_API const hk_status *hk_to_host_at(hk_source at, hk_array *x, void *out, size_t bytes);
+HK_AT(const hk_status *, hk_to_host, (hk_source at, hk_array *x, void *out, size_t bytes),
+      (x, out, bytes))
 #define hk_to_host(...) hk_to_host_at(HK_SOURCE, __VA_ARGS__)
-HK_API const hk_status *hk_data_borrow_at(hk_source at, hk_array *x, hk_borrow_mode mode,
-                                          hk_loan *loan);
+HK_AT(const hk_status *, hk_data_borrow,
+      (hk_source at, hk_array *x, hk_borrow_mode mode, hk_loan *loan), (x, mode, loan))
 #define hk_data_borrow(...) hk_data_borrow_at(HK_SOURCE, __VA_ARGS__)
-HK_API double hk_item_at(hk_source at, hk_array *x, const hk_status **status);
+HK_AT(double, hk_item, (hk_source at, hk_array *x, const hk_status **status), (x, status))
 #define hk_item(...) hk_item_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_complex hk_item_complex_at(hk_source at, hk_array *x, const hk_status **status);
+HK_AT(hk_complex, hk_item_complex, (hk_source at, hk_array *x, const hk_status **status),
+      (x, status))
 #define hk_item_complex(...) hk_item_complex_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_write_at(hk_source at, hk_array *x, const void *data, size_t bytes);
+HK_AT_VOID(hk_write, (hk_source at, hk_array *x, const void *data, size_t bytes), (x, data, bytes))
 #define hk_write(...) hk_write_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_recover_at(hk_source at, hk_array *x);
+HK_AT_VOID(hk_recover, (hk_source at, hk_array *x), (x))
 #define hk_recover(...) hk_recover_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS

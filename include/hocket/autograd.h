@@ -187,31 +187,37 @@ HK_API void hk_function(hk_array *const *inputs, int input_count, hk_array **out
                         int output_count, const hk_function_options *options);
 
 /* The same with the source position of the call: see HK_SOURCE. */
-HK_API void hk_attach_grad_at(hk_source at, hk_array *x, hk_grad_mode mode);
+HK_AT_VOID(hk_attach_grad, (hk_source at, hk_array *x, hk_grad_mode mode), (x, mode))
 #define hk_attach_grad(...) hk_attach_grad_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_grad_at(hk_source at, hk_array *x);
+HK_AT(hk_array *, hk_grad, (hk_source at, hk_array *x), (x))
 #define hk_grad(...) hk_grad_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_detach_at(hk_source at, hk_array *x);
+HK_AT(hk_array *, hk_detach, (hk_source at, hk_array *x), (x))
 #define hk_detach(...) hk_detach_at(HK_SOURCE, __VA_ARGS__)
-HK_API const hk_status *hk_backward_at(hk_source at, hk_array *y);
+HK_AT(const hk_status *, hk_backward, (hk_source at, hk_array *y), (y))
 #define hk_backward(...) hk_backward_at(HK_SOURCE, __VA_ARGS__)
-HK_API const hk_status *hk_backward_from_at(hk_source at, hk_array *y, hk_array *dy);
+HK_AT(const hk_status *, hk_backward_from, (hk_source at, hk_array *y, hk_array *dy), (y, dy))
 #define hk_backward_from(...) hk_backward_from_at(HK_SOURCE, __VA_ARGS__)
-HK_API const hk_status *hk_backward_all_at(hk_source at, hk_array *const *ys, int count);
+HK_AT(const hk_status *, hk_backward_all, (hk_source at, hk_array *const *ys, int count),
+      (ys, count))
 #define hk_backward_all(...) hk_backward_all_at(HK_SOURCE, __VA_ARGS__)
-HK_API const hk_status *hk_backward_with_at(hk_source at, hk_array *const *ys, int count,
-                                            const hk_backward_options *options);
+HK_AT(const hk_status *, hk_backward_with,
+      (hk_source at, hk_array *const *ys, int count, const hk_backward_options *options),
+      (ys, count, options))
 #define hk_backward_with(...) hk_backward_with_at(HK_SOURCE, __VA_ARGS__)
-HK_API const hk_status *hk_gradients_at(hk_source at, hk_array *const *ys, int count,
-                                        hk_array *const *xs, int x_count,
-                                        const hk_gradients_options *options, hk_array **gradients);
+HK_AT(const hk_status *, hk_gradients,
+      (hk_source at, hk_array *const *ys, int count, hk_array *const *xs, int x_count,
+       const hk_gradients_options *options, hk_array **gradients),
+      (ys, count, xs, x_count, options, gradients))
 #define hk_gradients(...) hk_gradients_at(HK_SOURCE, __VA_ARGS__)
-HK_API const hk_status *hk_jvp_at(hk_source at, hk_array *const *ys, int count, hk_array *const *xs,
-                                  int x_count, hk_array *const *tangents, hk_array **products);
+HK_AT(const hk_status *, hk_jvp,
+      (hk_source at, hk_array *const *ys, int count, hk_array *const *xs, int x_count,
+       hk_array *const *tangents, hk_array **products),
+      (ys, count, xs, x_count, tangents, products))
 #define hk_jvp(...) hk_jvp_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_function_at(hk_source at, hk_array *const *inputs, int input_count,
-                           hk_array **outputs, int output_count,
-                           const hk_function_options *options);
+HK_AT_VOID(hk_function,
+           (hk_source at, hk_array *const *inputs, int input_count, hk_array **outputs,
+            int output_count, const hk_function_options *options),
+           (inputs, input_count, outputs, output_count, options))
 #define hk_function(...) hk_function_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS

@@ -105,12 +105,32 @@ typedef struct hk_source {
  * against one version so works with a library of another. Options, which the caller fills, do not grow within one version
  * of the shared library's name. */
 
-/* Error records name the line of the call. So a function hk_f that can fail has a sister hk_f_at, which
+/* Error records name the line of the call. So a function hk_f that can fail has a sister hk_f_at in the header, which
  * takes the line before its other parameters, and a macro hk_f, which passes HK_SOURCE to that: whatever
  * the arguments call, they do not disturb it.
  *
  * Other front ends note the line for the next calls of this thread, then call (hk_f) itself. */
 HK_API void hk_source_set(const char *file, int line);
+
+#ifdef __cplusplus
+#define HK_INLINE inline
+#else
+#define HK_INLINE static inline
+#endif
+
+/* function_at, which notes the line and calls the function: `parameters` and `arguments` are in parentheses. */
+#define HK_AT(result, function, parameters, arguments)                                             \
+    HK_INLINE result function##_at parameters                                                      \
+    {                                                                                              \
+        hk_source_set(at.file, at.line);                                                           \
+        return (function)arguments;                                                                \
+    }
+#define HK_AT_VOID(function, parameters, arguments)                                                \
+    HK_INLINE void function##_at parameters                                                        \
+    {                                                                                              \
+        hk_source_set(at.file, at.line);                                                           \
+        (function) arguments;                                                                      \
+    }
 
 HK_END_DECLS
 

@@ -59,26 +59,33 @@ HK_API hk_array *hk_batch_norm_train(hk_array *x, hk_array *gamma, hk_array *bet
                                      const hk_batch_norm_train_options *options);
 
 /* The same with the source position of the call: see HK_SOURCE. */
-HK_API hk_array *hk_call_at(hk_source at, const char *name, hk_array *const *inputs,
-                            int input_count, const void *options, hk_device device);
+HK_AT(hk_array *, hk_call,
+      (hk_source at, const char *name, hk_array *const *inputs, int input_count,
+       const void *options, hk_device device),
+      (name, inputs, input_count, options, device))
 #define hk_call(...) hk_call_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_call_all_at(hk_source at, const char *name, hk_array *const *inputs, int input_count,
-                           const void *options, hk_device device, hk_array **outputs,
-                           int output_count);
+HK_AT_VOID(hk_call_all,
+           (hk_source at, const char *name, hk_array *const *inputs, int input_count,
+            const void *options, hk_device device, hk_array **outputs, int output_count),
+           (name, inputs, input_count, options, device, outputs, output_count))
 #define hk_call_all(...) hk_call_all_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_call_into_at(hk_source at, const char *name, hk_array *out, hk_array *const *inputs,
-                            int input_count, const void *options);
+HK_AT_VOID(hk_call_into,
+           (hk_source at, const char *name, hk_array *out, hk_array *const *inputs, int input_count,
+            const void *options),
+           (name, out, inputs, input_count, options))
 #define hk_call_into(...) hk_call_into_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_einsum_at(hk_source at, const char *subscripts, hk_array *const *inputs,
-                              int count);
+HK_AT(hk_array *, hk_einsum,
+      (hk_source at, const char *subscripts, hk_array *const *inputs, int count),
+      (subscripts, inputs, count))
 #define hk_einsum(...) hk_einsum_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_assign_at(hk_source at, hk_array *dst, hk_array *src);
+HK_AT_VOID(hk_assign, (hk_source at, hk_array *dst, hk_array *src), (dst, src))
 #define hk_assign(...) hk_assign_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_contiguous_at(hk_source at, hk_array *x);
+HK_AT(hk_array *, hk_contiguous, (hk_source at, hk_array *x), (x))
 #define hk_contiguous(...) hk_contiguous_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_batch_norm_train_at(hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
-                                        hk_array *mean, hk_array *variance,
-                                        const hk_batch_norm_train_options *options);
+HK_AT(hk_array *, hk_batch_norm_train,
+      (hk_source at, hk_array *x, hk_array *gamma, hk_array *beta, hk_array *mean,
+       hk_array *variance, const hk_batch_norm_train_options *options),
+      (x, gamma, beta, mean, variance, options))
 #define hk_batch_norm_train(...) hk_batch_norm_train_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS

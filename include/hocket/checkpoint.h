@@ -63,11 +63,11 @@ HK_API const hk_status *hk_checkpoint_save(const char *path, const hk_checkpoint
 HK_API const hk_status *hk_checkpoint_load(const char *path, hk_checkpoint *checkpoint);
 
 /* The same with the source position of the call: see HK_SOURCE. */
-HK_API const hk_status *hk_checkpoint_save_at(hk_source at, const char *path,
-                                              const hk_checkpoint *checkpoint);
+HK_AT(const hk_status *, hk_checkpoint_save,
+      (hk_source at, const char *path, const hk_checkpoint *checkpoint), (path, checkpoint))
 #define hk_checkpoint_save(...) hk_checkpoint_save_at(HK_SOURCE, __VA_ARGS__)
-HK_API const hk_status *hk_checkpoint_load_at(hk_source at, const char *path,
-                                              hk_checkpoint *checkpoint);
+HK_AT(const hk_status *, hk_checkpoint_load,
+      (hk_source at, const char *path, hk_checkpoint *checkpoint), (path, checkpoint))
 #define hk_checkpoint_load(...) hk_checkpoint_load_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS

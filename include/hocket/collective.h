@@ -41,13 +41,16 @@ HK_API void hk_split_and_load(hk_array *x, const hk_device *devices, int n, cons
                               hk_array **out);
 
 /* The same with the source position of the call: see HK_SOURCE. */
-HK_API void hk_all_reduce_at(hk_source at, hk_array *const *arrays, int n);
+HK_AT_VOID(hk_all_reduce, (hk_source at, hk_array *const *arrays, int n), (arrays, n))
 #define hk_all_reduce(...) hk_all_reduce_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_all_reduce_by_at(hk_source at, hk_array *const *arrays, int n,
-                                hk_all_reduce_algorithm algorithm);
+HK_AT_VOID(hk_all_reduce_by,
+           (hk_source at, hk_array *const *arrays, int n, hk_all_reduce_algorithm algorithm),
+           (arrays, n, algorithm))
 #define hk_all_reduce_by(...) hk_all_reduce_by_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_split_and_load_at(hk_source at, hk_array *x, const hk_device *devices, int n,
-                                 const int64_t *shares, hk_array **out);
+HK_AT_VOID(hk_split_and_load,
+           (hk_source at, hk_array *x, const hk_device *devices, int n, const int64_t *shares,
+            hk_array **out),
+           (x, devices, n, shares, out))
 #define hk_split_and_load(...) hk_split_and_load_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS

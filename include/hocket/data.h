@@ -181,21 +181,23 @@ HK_API int64_t hk_loader_batch_samples(const hk_loader *loader);
 HK_API const int64_t *hk_loader_order(const hk_loader *loader);
 
 /* The same with the source position of the call: see HK_SOURCE. */
-HK_API hk_data_set *hk_data_set_open_at(hk_source at, const char *folder, hk_data_part part,
-                                        const hk_data_set_options *options);
+HK_AT(hk_data_set *, hk_data_set_open,
+      (hk_source at, const char *folder, hk_data_part part, const hk_data_set_options *options),
+      (folder, part, options))
 #define hk_data_set_open(...) hk_data_set_open_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_loader *hk_loader_create_at(hk_source at, hk_data_set *set,
-                                      const hk_loader_options *options);
+HK_AT(hk_loader *, hk_loader_create,
+      (hk_source at, hk_data_set *set, const hk_loader_options *options), (set, options))
 #define hk_loader_create(...) hk_loader_create_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_loader_start_epoch_at(hk_source at, hk_loader *loader, int64_t epoch);
+HK_AT_VOID(hk_loader_start_epoch, (hk_source at, hk_loader *loader, int64_t epoch), (loader, epoch))
 #define hk_loader_start_epoch(...) hk_loader_start_epoch_at(HK_SOURCE, __VA_ARGS__)
-HK_API const hk_status *hk_loader_seek_at(hk_source at, hk_loader *loader,
-                                          hk_loader_position position);
+HK_AT(const hk_status *, hk_loader_seek,
+      (hk_source at, hk_loader *loader, hk_loader_position position), (loader, position))
 #define hk_loader_seek(...) hk_loader_seek_at(HK_SOURCE, __VA_ARGS__)
-HK_API bool hk_loader_next_at(hk_source at, hk_loader *loader, hk_array **images,
-                              hk_array **labels);
+HK_AT(bool, hk_loader_next, (hk_source at, hk_loader *loader, hk_array **images, hk_array **labels),
+      (loader, images, labels))
 #define hk_loader_next(...) hk_loader_next_at(HK_SOURCE, __VA_ARGS__)
-HK_API bool hk_loader_next_fields_at(hk_source at, hk_loader *loader, hk_array **arrays, int count);
+HK_AT(bool, hk_loader_next_fields, (hk_source at, hk_loader *loader, hk_array **arrays, int count),
+      (loader, arrays, count))
 #define hk_loader_next_fields(...) hk_loader_next_fields_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS

@@ -109,10 +109,12 @@ HK_API char *hk_graph_to_string(const hk_graph *graph);
 
 /* The same with the source position of the call: see HK_SOURCE. Calls of a replay carry the positions of the calls
  * noted. */
-HK_API void hk_replay_at(hk_source at, hk_graph *graph, hk_array *const *bound, int count);
+HK_AT_VOID(hk_replay, (hk_source at, hk_graph *graph, hk_array *const *bound, int count),
+           (graph, bound, count))
 #define hk_replay(...) hk_replay_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_replay_anew_at(hk_source at, hk_graph *graph, hk_array *const *bound, int count,
-                              hk_array **made);
+HK_AT_VOID(hk_replay_anew,
+           (hk_source at, hk_graph *graph, hk_array *const *bound, int count, hk_array **made),
+           (graph, bound, count, made))
 #define hk_replay_anew(...) hk_replay_anew_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS

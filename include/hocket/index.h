@@ -46,22 +46,29 @@ HK_API void hk_unique_all(hk_array *x, hk_array **values, hk_array **indices, hk
 HK_API hk_array *hk_bincount(hk_array *x, hk_array *weights, int64_t minlength);
 
 /* The same with the source position of the call: see HK_SOURCE. */
-HK_API hk_array *hk_mask_select_at(hk_source at, hk_array *x, hk_array *mask);
+HK_AT(hk_array *, hk_mask_select, (hk_source at, hk_array *x, hk_array *mask), (x, mask))
 #define hk_mask_select(...) hk_mask_select_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_mask_assign_at(hk_source at, hk_array *x, hk_array *mask, hk_array *value);
+HK_AT_VOID(hk_mask_assign, (hk_source at, hk_array *x, hk_array *mask, hk_array *value),
+           (x, mask, value))
 #define hk_mask_assign(...) hk_mask_assign_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_nonzero_at(hk_source at, hk_array *x, hk_array **indices, int count);
+HK_AT_VOID(hk_nonzero, (hk_source at, hk_array *x, hk_array **indices, int count),
+           (x, indices, count))
 #define hk_nonzero(...) hk_nonzero_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_unique_values_at(hk_source at, hk_array *x);
+HK_AT(hk_array *, hk_unique_values, (hk_source at, hk_array *x), (x))
 #define hk_unique_values(...) hk_unique_values_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_unique_counts_at(hk_source at, hk_array *x, hk_array **values, hk_array **counts);
+HK_AT_VOID(hk_unique_counts, (hk_source at, hk_array *x, hk_array **values, hk_array **counts),
+           (x, values, counts))
 #define hk_unique_counts(...) hk_unique_counts_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_unique_inverse_at(hk_source at, hk_array *x, hk_array **values, hk_array **inverse);
+HK_AT_VOID(hk_unique_inverse, (hk_source at, hk_array *x, hk_array **values, hk_array **inverse),
+           (x, values, inverse))
 #define hk_unique_inverse(...) hk_unique_inverse_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_unique_all_at(hk_source at, hk_array *x, hk_array **values, hk_array **indices,
-                             hk_array **inverse, hk_array **counts);
+HK_AT_VOID(hk_unique_all,
+           (hk_source at, hk_array *x, hk_array **values, hk_array **indices, hk_array **inverse,
+            hk_array **counts),
+           (x, values, indices, inverse, counts))
 #define hk_unique_all(...) hk_unique_all_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_bincount_at(hk_source at, hk_array *x, hk_array *weights, int64_t minlength);
+HK_AT(hk_array *, hk_bincount, (hk_source at, hk_array *x, hk_array *weights, int64_t minlength),
+      (x, weights, minlength))
 #define hk_bincount(...) hk_bincount_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS

@@ -279,28 +279,35 @@ HK_API hk_array *hk_module_buffer(hk_module *self, const char *name, hk_dims sha
                                   hk_array *like);
 
 /* The same with the source position of the call: see HK_SOURCE. */
-HK_API hk_array *hk_init_draw_at(hk_source at, const hk_init *init, hk_dims shape, hk_dtype dtype,
-                                 hk_device device);
+HK_AT(hk_array *, hk_init_draw,
+      (hk_source at, const hk_init *init, hk_dims shape, hk_dtype dtype, hk_device device),
+      (init, shape, dtype, device))
 #define hk_init_draw(...) hk_init_draw_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_sinusoidal_positions_at(hk_source at, int64_t count, int64_t features,
-                                            hk_dtype dtype, hk_device device);
+HK_AT(hk_array *, hk_sinusoidal_positions,
+      (hk_source at, int64_t count, int64_t features, hk_dtype dtype, hk_device device),
+      (count, features, dtype, device))
 #define hk_sinusoidal_positions(...) hk_sinusoidal_positions_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_length_mask_at(hk_source at, hk_array *lengths, int64_t count);
+HK_AT(hk_array *, hk_length_mask, (hk_source at, hk_array *lengths, int64_t count),
+      (lengths, count))
 #define hk_length_mask(...) hk_length_mask_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_forward_at(hk_source at, hk_module *module, hk_array *x);
+HK_AT(hk_array *, hk_forward, (hk_source at, hk_module *module, hk_array *x), (module, x))
 #define hk_forward(...) hk_forward_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_forward_all_at(hk_source at, hk_module *module, hk_array *const *inputs,
-                                   int count);
+HK_AT(hk_array *, hk_forward_all,
+      (hk_source at, hk_module *module, hk_array *const *inputs, int count),
+      (module, inputs, count))
 #define hk_forward_all(...) hk_forward_all_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_module_initialize_at(hk_source at, hk_module *module, const hk_init *init);
+HK_AT_VOID(hk_module_initialize, (hk_source at, hk_module *module, const hk_init *init),
+           (module, init))
 #define hk_module_initialize(...) hk_module_initialize_at(HK_SOURCE, __VA_ARGS__)
-HK_API const hk_status *hk_module_initialize_named_at(hk_source at, hk_module *module,
-                                                      const char *name, const hk_init *init);
+HK_AT(const hk_status *, hk_module_initialize_named,
+      (hk_source at, hk_module *module, const char *name, const hk_init *init),
+      (module, name, init))
 #define hk_module_initialize_named(...) hk_module_initialize_named_at(HK_SOURCE, __VA_ARGS__)
-HK_API const hk_status *hk_module_set_at(hk_source at, hk_module *module, const char *path,
-                                         hk_array *x);
+HK_AT(const hk_status *, hk_module_set,
+      (hk_source at, hk_module *module, const char *path, hk_array *x), (module, path, x))
 #define hk_module_set(...) hk_module_set_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_module *hk_module_replicate_at(hk_source at, hk_module *module, hk_device device);
+HK_AT(hk_module *, hk_module_replicate, (hk_source at, hk_module *module, hk_device device),
+      (module, device))
 #define hk_module_replicate(...) hk_module_replicate_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS

@@ -92,21 +92,29 @@ HK_API void hk_operator_call_operands_into(const hk_operator *op, hk_array *out,
                                            const hk_operand *operands, int count);
 
 /* The same with the source position of the call: see HK_SOURCE. */
-HK_API hk_array *hk_operator_call_at(hk_source at, const hk_operator *op, hk_array *const *inputs,
-                                     int input_count, const void *options, hk_device device);
+HK_AT(hk_array *, hk_operator_call,
+      (hk_source at, const hk_operator *op, hk_array *const *inputs, int input_count,
+       const void *options, hk_device device),
+      (op, inputs, input_count, options, device))
 #define hk_operator_call(...) hk_operator_call_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_operator_call_all_at(hk_source at, const hk_operator *op, hk_array *const *inputs,
-                                    int input_count, const void *options, hk_device device,
-                                    hk_array **outputs, int output_count);
+HK_AT_VOID(hk_operator_call_all,
+           (hk_source at, const hk_operator *op, hk_array *const *inputs, int input_count,
+            const void *options, hk_device device, hk_array **outputs, int output_count),
+           (op, inputs, input_count, options, device, outputs, output_count))
 #define hk_operator_call_all(...) hk_operator_call_all_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_operator_call_into_at(hk_source at, const hk_operator *op, hk_array *out,
-                                     hk_array *const *inputs, int input_count, const void *options);
+HK_AT_VOID(hk_operator_call_into,
+           (hk_source at, const hk_operator *op, hk_array *out, hk_array *const *inputs,
+            int input_count, const void *options),
+           (op, out, inputs, input_count, options))
 #define hk_operator_call_into(...) hk_operator_call_into_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_operator_call_operands_at(hk_source at, const hk_operator *op,
-                                              const hk_operand *operands, int count);
+HK_AT(hk_array *, hk_operator_call_operands,
+      (hk_source at, const hk_operator *op, const hk_operand *operands, int count),
+      (op, operands, count))
 #define hk_operator_call_operands(...) hk_operator_call_operands_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_operator_call_operands_into_at(hk_source at, const hk_operator *op, hk_array *out,
-                                              const hk_operand *operands, int count);
+HK_AT_VOID(hk_operator_call_operands_into,
+           (hk_source at, const hk_operator *op, hk_array *out, const hk_operand *operands,
+            int count),
+           (op, out, operands, count))
 #define hk_operator_call_operands_into(...)                                                        \
     hk_operator_call_operands_into_at(HK_SOURCE, __VA_ARGS__)
 

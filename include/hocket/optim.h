@@ -154,35 +154,40 @@ typedef struct hk_early_stop {
 HK_API bool hk_early_stop_next(hk_early_stop *stop, double value);
 
 /* The same with the source position of the call: see HK_SOURCE. */
-HK_API void hk_accumulate_grads_at(hk_source at, hk_array *const *params, int count);
+HK_AT_VOID(hk_accumulate_grads, (hk_source at, hk_array *const *params, int count), (params, count))
 #define hk_accumulate_grads(...) hk_accumulate_grads_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_weight_averages *hk_weight_averages_create_at(hk_source at, hk_array *const *params,
-                                                        int count, double decay);
+HK_AT(hk_weight_averages *, hk_weight_averages_create,
+      (hk_source at, hk_array *const *params, int count, double decay), (params, count, decay))
 #define hk_weight_averages_create(...) hk_weight_averages_create_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_weight_averages_update_at(hk_source at, hk_weight_averages *averages);
+HK_AT_VOID(hk_weight_averages_update, (hk_source at, hk_weight_averages *averages), (averages))
 #define hk_weight_averages_update(...) hk_weight_averages_update_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_weight_averages_swap_at(hk_source at, hk_weight_averages *averages);
+HK_AT_VOID(hk_weight_averages_swap, (hk_source at, hk_weight_averages *averages), (averages))
 #define hk_weight_averages_swap(...) hk_weight_averages_swap_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_sgd_at(hk_source at, hk_array *const *params, int count,
-                      const hk_sgd_options *options);
+HK_AT_VOID(hk_sgd,
+           (hk_source at, hk_array *const *params, int count, const hk_sgd_options *options),
+           (params, count, options))
 #define hk_sgd(...) hk_sgd_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_optimizer *hk_optimizer_create_at(hk_source at, const char *method,
-                                            hk_array *const *params, int count,
-                                            const hk_optimizer_options *options);
+HK_AT(hk_optimizer *, hk_optimizer_create,
+      (hk_source at, const char *method, hk_array *const *params, int count,
+       const hk_optimizer_options *options),
+      (method, params, count, options))
 #define hk_optimizer_create(...) hk_optimizer_create_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_optimizer_step_at(hk_source at, hk_optimizer *optimizer);
+HK_AT_VOID(hk_optimizer_step, (hk_source at, hk_optimizer *optimizer), (optimizer))
 #define hk_optimizer_step(...) hk_optimizer_step_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_optimizer_set_lr_at(hk_source at, hk_optimizer *optimizer, double lr);
+HK_AT_VOID(hk_optimizer_set_lr, (hk_source at, hk_optimizer *optimizer, double lr), (optimizer, lr))
 #define hk_optimizer_set_lr(...) hk_optimizer_set_lr_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_optimizer_gather_at(hk_source at, const hk_optimizer *optimizer, int index);
+HK_AT(hk_array *, hk_optimizer_gather, (hk_source at, const hk_optimizer *optimizer, int index),
+      (optimizer, index))
 #define hk_optimizer_gather(...) hk_optimizer_gather_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_optimizer_scatter_at(hk_source at, hk_optimizer *optimizer, int index,
-                                    hk_array *state);
+HK_AT_VOID(hk_optimizer_scatter,
+           (hk_source at, hk_optimizer *optimizer, int index, hk_array *state),
+           (optimizer, index, state))
 #define hk_optimizer_scatter(...) hk_optimizer_scatter_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_clip_grad_norm_at(hk_source at, hk_array *const *params, int count,
-                                      double norm);
+HK_AT(hk_array *, hk_clip_grad_norm,
+      (hk_source at, hk_array *const *params, int count, double norm), (params, count, norm))
 #define hk_clip_grad_norm(...) hk_clip_grad_norm_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_clip_grad_value_at(hk_source at, hk_array *const *params, int count, double limit);
+HK_AT_VOID(hk_clip_grad_value, (hk_source at, hk_array *const *params, int count, double limit),
+           (params, count, limit))
 #define hk_clip_grad_value(...) hk_clip_grad_value_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS

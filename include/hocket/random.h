@@ -110,71 +110,86 @@ HK_API hk_array *hk_random_categorical(hk_array *logits);
 HK_API hk_array *hk_random_categorical_from(hk_generator *generator, hk_array *logits);
 
 /* The same with the source position of the call: see HK_SOURCE. */
-HK_API hk_array *hk_random_uniform_at(hk_source at, hk_dims shape, hk_dtype dtype,
-                                      hk_device device);
+HK_AT(hk_array *, hk_random_uniform,
+      (hk_source at, hk_dims shape, hk_dtype dtype, hk_device device), (shape, dtype, device))
 #define hk_random_uniform(...) hk_random_uniform_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_random_normal_at(hk_source at, hk_dims shape, hk_dtype dtype, hk_device device);
+HK_AT(hk_array *, hk_random_normal, (hk_source at, hk_dims shape, hk_dtype dtype, hk_device device),
+      (shape, dtype, device))
 #define hk_random_normal(...) hk_random_normal_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_random_int_at(hk_source at, int64_t low, int64_t high, hk_dims shape,
-                                  hk_dtype dtype, hk_device device);
+HK_AT(hk_array *, hk_random_int,
+      (hk_source at, int64_t low, int64_t high, hk_dims shape, hk_dtype dtype, hk_device device),
+      (low, high, shape, dtype, device))
 #define hk_random_int(...) hk_random_int_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_random_uniform_from_at(hk_source at, hk_generator *generator, double low,
-                                           double high, hk_dims shape, hk_dtype dtype,
-                                           hk_device device);
+HK_AT(hk_array *, hk_random_uniform_from,
+      (hk_source at, hk_generator *generator, double low, double high, hk_dims shape,
+       hk_dtype dtype, hk_device device),
+      (generator, low, high, shape, dtype, device))
 #define hk_random_uniform_from(...) hk_random_uniform_from_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_random_normal_from_at(hk_source at, hk_generator *generator, double mean,
-                                          double std, hk_dims shape, hk_dtype dtype,
-                                          hk_device device);
+HK_AT(hk_array *, hk_random_normal_from,
+      (hk_source at, hk_generator *generator, double mean, double std, hk_dims shape,
+       hk_dtype dtype, hk_device device),
+      (generator, mean, std, shape, dtype, device))
 #define hk_random_normal_from(...) hk_random_normal_from_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_random_int_from_at(hk_source at, hk_generator *generator, int64_t low,
-                                       int64_t high, hk_dims shape, hk_dtype dtype,
-                                       hk_device device);
+HK_AT(hk_array *, hk_random_int_from,
+      (hk_source at, hk_generator *generator, int64_t low, int64_t high, hk_dims shape,
+       hk_dtype dtype, hk_device device),
+      (generator, low, high, shape, dtype, device))
 #define hk_random_int_from(...) hk_random_int_from_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_random_between_from_at(hk_source at, hk_generator *generator, hk_number least,
-                                           hk_number most, hk_dims shape, hk_dtype dtype,
-                                           hk_device device);
+HK_AT(hk_array *, hk_random_between_from,
+      (hk_source at, hk_generator *generator, hk_number least, hk_number most, hk_dims shape,
+       hk_dtype dtype, hk_device device),
+      (generator, least, most, shape, dtype, device))
 #define hk_random_between_from(...) hk_random_between_from_at(HK_SOURCE, __VA_ARGS__)
 
-HK_API hk_array *hk_random_bernoulli_at(hk_source at, double probability, hk_dims shape,
-                                        hk_dtype dtype, hk_device device);
+HK_AT(hk_array *, hk_random_bernoulli,
+      (hk_source at, double probability, hk_dims shape, hk_dtype dtype, hk_device device),
+      (probability, shape, dtype, device))
 #define hk_random_bernoulli(...) hk_random_bernoulli_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_random_bernoulli_from_at(hk_source at, hk_generator *generator,
-                                             double probability, hk_dims shape, hk_dtype dtype,
-                                             hk_device device);
+HK_AT(hk_array *, hk_random_bernoulli_from,
+      (hk_source at, hk_generator *generator, double probability, hk_dims shape, hk_dtype dtype,
+       hk_device device),
+      (generator, probability, shape, dtype, device))
 #define hk_random_bernoulli_from(...) hk_random_bernoulli_from_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_random_exponential_at(hk_source at, hk_dims shape, hk_dtype dtype,
-                                          hk_device device);
+HK_AT(hk_array *, hk_random_exponential,
+      (hk_source at, hk_dims shape, hk_dtype dtype, hk_device device), (shape, dtype, device))
 #define hk_random_exponential(...) hk_random_exponential_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_random_exponential_from_at(hk_source at, hk_generator *generator, double scale,
-                                               hk_dims shape, hk_dtype dtype, hk_device device);
+HK_AT(hk_array *, hk_random_exponential_from,
+      (hk_source at, hk_generator *generator, double scale, hk_dims shape, hk_dtype dtype,
+       hk_device device),
+      (generator, scale, shape, dtype, device))
 #define hk_random_exponential_from(...) hk_random_exponential_from_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_random_gamma_at(hk_source at, double concentration, hk_dims shape,
-                                    hk_dtype dtype, hk_device device);
+HK_AT(hk_array *, hk_random_gamma,
+      (hk_source at, double concentration, hk_dims shape, hk_dtype dtype, hk_device device),
+      (concentration, shape, dtype, device))
 #define hk_random_gamma(...) hk_random_gamma_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_random_gamma_from_at(hk_source at, hk_generator *generator,
-                                         double concentration, double scale, hk_dims shape,
-                                         hk_dtype dtype, hk_device device);
+HK_AT(hk_array *, hk_random_gamma_from,
+      (hk_source at, hk_generator *generator, double concentration, double scale, hk_dims shape,
+       hk_dtype dtype, hk_device device),
+      (generator, concentration, scale, shape, dtype, device))
 #define hk_random_gamma_from(...) hk_random_gamma_from_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_random_permutation_at(hk_source at, int64_t n, hk_device device);
+HK_AT(hk_array *, hk_random_permutation, (hk_source at, int64_t n, hk_device device), (n, device))
 #define hk_random_permutation(...) hk_random_permutation_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_random_permutation_from_at(hk_source at, hk_generator *generator, int64_t n,
-                                               hk_device device);
+HK_AT(hk_array *, hk_random_permutation_from,
+      (hk_source at, hk_generator *generator, int64_t n, hk_device device), (generator, n, device))
 #define hk_random_permutation_from(...) hk_random_permutation_from_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_shuffle_at(hk_source at, hk_array *x);
+HK_AT(hk_array *, hk_shuffle, (hk_source at, hk_array *x), (x))
 #define hk_shuffle(...) hk_shuffle_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_shuffle_from_at(hk_source at, hk_generator *generator, hk_array *x);
+HK_AT(hk_array *, hk_shuffle_from, (hk_source at, hk_generator *generator, hk_array *x),
+      (generator, x))
 #define hk_shuffle_from(...) hk_shuffle_from_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_random_choice_at(hk_source at, int64_t n, hk_dims shape, bool replace,
-                                     hk_array *weights, hk_device device);
+HK_AT(hk_array *, hk_random_choice,
+      (hk_source at, int64_t n, hk_dims shape, bool replace, hk_array *weights, hk_device device),
+      (n, shape, replace, weights, device))
 #define hk_random_choice(...) hk_random_choice_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_random_choice_from_at(hk_source at, hk_generator *generator, int64_t n,
-                                          hk_dims shape, bool replace, hk_array *weights,
-                                          hk_device device);
+HK_AT(hk_array *, hk_random_choice_from,
+      (hk_source at, hk_generator *generator, int64_t n, hk_dims shape, bool replace,
+       hk_array *weights, hk_device device),
+      (generator, n, shape, replace, weights, device))
 #define hk_random_choice_from(...) hk_random_choice_from_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_random_categorical_at(hk_source at, hk_array *logits);
+HK_AT(hk_array *, hk_random_categorical, (hk_source at, hk_array *logits), (logits))
 #define hk_random_categorical(...) hk_random_categorical_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_random_categorical_from_at(hk_source at, hk_generator *generator,
-                                               hk_array *logits);
+HK_AT(hk_array *, hk_random_categorical_from,
+      (hk_source at, hk_generator *generator, hk_array *logits), (generator, logits))
 #define hk_random_categorical_from(...) hk_random_categorical_from_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS

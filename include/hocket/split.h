@@ -130,35 +130,38 @@ HK_API hk_module *hk_batch_norm_over_layer(hk_group *group, double eps, double m
 
 /* ---- the same with the source position of the call: see HK_SOURCE ------------------------------------------------------ */
 
-HK_API void hk_devices_share_at(hk_source at, hk_array *x, const hk_device *devices, int n,
-                                hk_array **out);
+HK_AT_VOID(hk_devices_share,
+           (hk_source at, hk_array *x, const hk_device *devices, int n, hk_array **out),
+           (x, devices, n, out))
 #define hk_devices_share(...) hk_devices_share_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_devices_join_at(hk_source at, hk_array *const *parts, int n, hk_device device);
+HK_AT(hk_array *, hk_devices_join, (hk_source at, hk_array *const *parts, int n, hk_device device),
+      (parts, n, device))
 #define hk_devices_join(...) hk_devices_join_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_devices_sum_at(hk_source at, hk_array *const *xs, int n, hk_array **out);
+HK_AT_VOID(hk_devices_sum, (hk_source at, hk_array *const *xs, int n, hk_array **out), (xs, n, out))
 #define hk_devices_sum(...) hk_devices_sum_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_devices_all_gather_at(hk_source at, hk_array *const *xs, int n, int axis,
-                                     hk_array **out);
+HK_AT_VOID(hk_devices_all_gather,
+           (hk_source at, hk_array *const *xs, int n, int axis, hk_array **out), (xs, n, axis, out))
 #define hk_devices_all_gather(...) hk_devices_all_gather_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_devices_reduce_scatter_at(hk_source at, hk_array *const *xs, int n, int axis,
-                                         hk_array **out);
+HK_AT_VOID(hk_devices_reduce_scatter,
+           (hk_source at, hk_array *const *xs, int n, int axis, hk_array **out), (xs, n, axis, out))
 #define hk_devices_reduce_scatter(...) hk_devices_reduce_scatter_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_group_share_at(hk_source at, hk_group *group, hk_array *x);
+HK_AT(hk_array *, hk_group_share, (hk_source at, hk_group *group, hk_array *x), (group, x))
 #define hk_group_share(...) hk_group_share_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_group_join_at(hk_source at, hk_group *group, hk_array *part);
+HK_AT(hk_array *, hk_group_join, (hk_source at, hk_group *group, hk_array *part), (group, part))
 #define hk_group_join(...) hk_group_join_at(HK_SOURCE, __VA_ARGS__)
-HK_API const hk_status *hk_pipeline_run_at(hk_source at, const hk_pipeline_options *options,
-                                           hk_array **losses);
+HK_AT(const hk_status *, hk_pipeline_run,
+      (hk_source at, const hk_pipeline_options *options, hk_array **losses), (options, losses))
 #define hk_pipeline_run(...) hk_pipeline_run_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_optimizer *hk_optimizer_create_sharded_at(hk_source at, const char *method,
-                                                    hk_array *const *params, int n, int count,
-                                                    hk_group *group,
-                                                    const hk_optimizer_options *options);
+HK_AT(hk_optimizer *, hk_optimizer_create_sharded,
+      (hk_source at, const char *method, hk_array *const *params, int n, int count, hk_group *group,
+       const hk_optimizer_options *options),
+      (method, params, n, count, group, options))
 #define hk_optimizer_create_sharded(...) hk_optimizer_create_sharded_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_batch_norm_over_at(hk_source at, hk_group *group, hk_array *const *xs,
-                                  hk_array *const *gammas, hk_array *const *betas,
-                                  hk_array *const *means, hk_array *const *variances, int n,
-                                  const hk_batch_norm_train_options *options, hk_array **ys);
+HK_AT_VOID(hk_batch_norm_over,
+           (hk_source at, hk_group *group, hk_array *const *xs, hk_array *const *gammas,
+            hk_array *const *betas, hk_array *const *means, hk_array *const *variances, int n,
+            const hk_batch_norm_train_options *options, hk_array **ys),
+           (group, xs, gammas, betas, means, variances, n, options, ys))
 #define hk_batch_norm_over(...) hk_batch_norm_over_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS

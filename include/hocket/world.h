@@ -130,26 +130,31 @@ HK_API hk_array *hk_group_barrier(hk_group *group);
 
 /* ---- the same with the source position of the call: see HK_SOURCE ------------------------------------------------------ */
 
-HK_API void hk_group_all_reduce_at(hk_source at, hk_group *group, hk_array *const *arrays, int n,
-                                   int count, size_t bucket_bytes);
+HK_AT_VOID(hk_group_all_reduce,
+           (hk_source at, hk_group *group, hk_array *const *arrays, int n, int count,
+            size_t bucket_bytes),
+           (group, arrays, n, count, bucket_bytes))
 #define hk_group_all_reduce(...) hk_group_all_reduce_at(HK_SOURCE, __VA_ARGS__)
-HK_API void hk_group_broadcast_at(hk_source at, hk_group *group, hk_array *const *arrays, int n,
-                                  int count, int root);
+HK_AT_VOID(hk_group_broadcast,
+           (hk_source at, hk_group *group, hk_array *const *arrays, int n, int count, int root),
+           (group, arrays, n, count, root))
 #define hk_group_broadcast(...) hk_group_broadcast_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_group_sum_at(hk_source at, hk_group *group, hk_array *x);
+HK_AT(hk_array *, hk_group_sum, (hk_source at, hk_group *group, hk_array *x), (group, x))
 #define hk_group_sum(...) hk_group_sum_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_group_reduce_scatter_at(hk_source at, hk_group *group, hk_array *x);
+HK_AT(hk_array *, hk_group_reduce_scatter, (hk_source at, hk_group *group, hk_array *x), (group, x))
 #define hk_group_reduce_scatter(...) hk_group_reduce_scatter_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_group_all_gather_at(hk_source at, hk_group *group, hk_array *x);
+HK_AT(hk_array *, hk_group_all_gather, (hk_source at, hk_group *group, hk_array *x), (group, x))
 #define hk_group_all_gather(...) hk_group_all_gather_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_group_all_to_all_at(hk_source at, hk_group *group, hk_array *x);
+HK_AT(hk_array *, hk_group_all_to_all, (hk_source at, hk_group *group, hk_array *x), (group, x))
 #define hk_group_all_to_all(...) hk_group_all_to_all_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_group_send_at(hk_source at, hk_group *group, hk_array *x, int to);
+HK_AT(hk_array *, hk_group_send, (hk_source at, hk_group *group, hk_array *x, int to),
+      (group, x, to))
 #define hk_group_send(...) hk_group_send_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_group_receive_at(hk_source at, hk_group *group, hk_dims shape, hk_dtype dtype,
-                                     hk_device device, int from);
+HK_AT(hk_array *, hk_group_receive,
+      (hk_source at, hk_group *group, hk_dims shape, hk_dtype dtype, hk_device device, int from),
+      (group, shape, dtype, device, from))
 #define hk_group_receive(...) hk_group_receive_at(HK_SOURCE, __VA_ARGS__)
-HK_API hk_array *hk_group_barrier_at(hk_source at, hk_group *group);
+HK_AT(hk_array *, hk_group_barrier, (hk_source at, hk_group *group), (group))
 #define hk_group_barrier(...) hk_group_barrier_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS

@@ -91,8 +91,3 @@ hk_array *(hk_from_memory)(void *data, hk_dims shape, hk_dtype dtype, hk_device 
     }
     return hki_scope_add(x);
 }
-
-HKI_AT(hk_array *, hk_from_memory,
-       (hk_source at, void *data, hk_dims shape, hk_dtype dtype, hk_device device,
-        const hk_memory_options *options),
-       (data, shape, dtype, device, options))

@@ -543,15 +543,3 @@ void(hk_write)(hk_array *x, const void *data, size_t bytes)
         hki_array_fail_in_place(x, "write", &x, 1, HK_INVALID_ARGUMENT,
                                 "argument data is NULL, but %s has %zu bytes", text, bytes);
 }
-
-HKI_AT(hk_array *, hk_from_host,
-       (hk_source at, const void *data, hk_dims shape, hk_dtype dtype, hk_device device),
-       (data, shape, dtype, device))
-HKI_AT(hk_array *, hk_scalar, (hk_source at, hk_number value, hk_dtype dtype, hk_device device),
-       (value, dtype, device))
-HKI_AT(const hk_status *, hk_to_host, (hk_source at, hk_array *x, void *out, size_t bytes),
-       (x, out, bytes))
-HKI_AT(hk_complex, hk_item_complex, (hk_source at, hk_array *x, const hk_status **status),
-       (x, status))
-HKI_AT(double, hk_item, (hk_source at, hk_array *x, const hk_status **status), (x, status))
-HKI_AT_VOID(hk_write, (hk_source at, hk_array *x, const void *data, size_t bytes), (x, data, bytes))

@@ -191,6 +191,3 @@ const hk_status *hk_data_return(const hk_loan *loan)
     free(entry);
     return hki_status_lend(hki_status_ok());
 }
-
-HKI_AT(const hk_status *, hk_data_borrow,
-       (hk_source at, hk_array *x, hk_borrow_mode mode, hk_loan *loan), (x, mode, loan))

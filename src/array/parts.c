@@ -82,12 +82,3 @@ void(hk_broadcast_arrays)(hk_array *const *x, int count, hk_array **views)
     for (int i = 0; i < count; i++)
         views[i] = (hk_broadcast_to)(x[i], shape);
 }
-
-HKI_AT_VOID(hk_split, (hk_source at, hk_array *x, int axis, int count, hk_array **parts),
-            (x, axis, count, parts))
-HKI_AT_VOID(hk_unstack, (hk_source at, hk_array *x, int axis, int count, hk_array **parts),
-            (x, axis, count, parts))
-HKI_AT_VOID(hk_meshgrid, (hk_source at, hk_array *const *vectors, int count, hk_array **grids),
-            (vectors, count, grids))
-HKI_AT_VOID(hk_broadcast_arrays, (hk_source at, hk_array *const *x, int count, hk_array **views),
-            (x, count, views))

@@ -50,5 +50,3 @@ void(hk_recover)(hk_array *x)
     spec->accesses[0] = hki_array_access(x, HKI_WRITE | HKI_KEEP);
     hki_task_submit(task);
 }
-
-HKI_AT_VOID(hk_recover, (hk_source at, hk_array *x), (x))

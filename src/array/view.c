@@ -325,14 +325,3 @@ hk_array *(hk_view)(hk_array *x, hk_dims shape, const int64_t *strides, int64_t 
                        is_small ? (int64_t)((uint64_t)needs.end - (uint64_t)needs.low) : INT64_MAX,
                        needs.low < 0 ? " in both directions" : "", text, has.end - has.low);
 }
-
-HKI_AT(hk_array *, hk_slice, (hk_source at, hk_array *x, int axis, int64_t begin, int64_t end),
-       (x, axis, begin, end))
-HKI_AT(hk_array *, hk_index, (hk_source at, hk_array *x, int axis, int64_t index), (x, axis, index))
-HKI_AT(hk_array *, hk_transpose, (hk_source at, hk_array *x), (x))
-HKI_AT(hk_array *, hk_permute, (hk_source at, hk_array *x, const int *axes, int count),
-       (x, axes, count))
-HKI_AT(hk_array *, hk_view,
-       (hk_source at, hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset),
-       (x, shape, strides, offset))
-HKI_AT(hk_array *, hk_broadcast_to, (hk_source at, hk_array *x, hk_dims shape), (x, shape))

@@ -112,7 +112,3 @@ hk_array *(hk_detach)(hk_array *x)
     HK_PAUSE;
     return hki_array_view(x, x->shape, x->strides, x->offset);
 }
-
-HKI_AT_VOID(hk_attach_grad, (hk_source at, hk_array *x, hk_grad_mode mode), (x, mode))
-HKI_AT(hk_array *, hk_grad, (hk_source at, hk_array *x), (x))
-HKI_AT(hk_array *, hk_detach, (hk_source at, hk_array *x), (x))

@@ -214,8 +214,3 @@ hk_array *hki_function_of_one(const char *name, hk_array *input, hk_array *outpu
         hki_tape_node_set(output, hki_tape_node_lost(&node, 1));
     return output;
 }
-
-HKI_AT_VOID(hk_function,
-            (hk_source at, hk_array *const *inputs, int input_count, hk_array **outputs,
-             int output_count, const hk_function_options *options),
-            (inputs, input_count, outputs, output_count, options))

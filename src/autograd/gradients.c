@@ -221,15 +221,3 @@ const hk_status *(hk_gradients)(hk_array *const *ys, int count, hk_array *const 
         gradients[i] = hki_scope_add(gradients[i]);
     return status;
 }
-
-HKI_AT(const hk_status *, hk_backward, (hk_source at, hk_array *y), (y))
-HKI_AT(const hk_status *, hk_backward_from, (hk_source at, hk_array *y, hk_array *dy), (y, dy))
-HKI_AT(const hk_status *, hk_backward_all, (hk_source at, hk_array *const *ys, int count),
-       (ys, count))
-HKI_AT(const hk_status *, hk_backward_with,
-       (hk_source at, hk_array *const *ys, int count, const hk_backward_options *options),
-       (ys, count, options))
-HKI_AT(const hk_status *, hk_gradients,
-       (hk_source at, hk_array *const *ys, int count, hk_array *const *xs, int x_count,
-        const hk_gradients_options *options, hk_array **gradients),
-       (ys, count, xs, x_count, options, gradients))

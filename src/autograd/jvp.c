@@ -126,8 +126,3 @@ const hk_status *(hk_jvp)(hk_array *const *ys, int count, hk_array *const *xs, i
         products[i] = hki_scope_add(products[i]);
     return status;
 }
-
-HKI_AT(const hk_status *, hk_jvp,
-       (hk_source at, hk_array *const *ys, int count, hk_array *const *xs, int x_count,
-        hk_array *const *tangents, hk_array **products),
-       (ys, count, xs, x_count, tangents, products))

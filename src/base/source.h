@@ -14,19 +14,4 @@ static inline hk_source hki_source_get(void)
 }
 void hki_source_put(hk_source source);
 
-/* Defines function_at, declared in a public header: function with the position of the call before its
- * other parameters. `parameters` and `arguments` are in parentheses. */
-#define HKI_AT(result, function, parameters, arguments)                                            \
-    result function##_at parameters                                                                \
-    {                                                                                              \
-        hki_source_put(at);                                                                        \
-        return (function)arguments;                                                                \
-    }
-#define HKI_AT_VOID(function, parameters, arguments)                                               \
-    void function##_at parameters                                                                  \
-    {                                                                                              \
-        hki_source_put(at);                                                                        \
-        (function) arguments;                                                                      \
-    }
-
 #endif

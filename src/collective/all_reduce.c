@@ -399,8 +399,3 @@ void(hk_all_reduce)(hk_array *const *arrays, int n)
 {
     (hk_all_reduce_by)(arrays, n, HK_ALL_REDUCE_DEFAULT);
 }
-
-HKI_AT_VOID(hk_all_reduce_by,
-            (hk_source at, hk_array *const *arrays, int n, hk_all_reduce_algorithm algorithm),
-            (arrays, n, algorithm))
-HKI_AT_VOID(hk_all_reduce, (hk_source at, hk_array *const *arrays, int n), (arrays, n))

@@ -91,8 +91,3 @@ void(hk_split_and_load)(hk_array *x, const hk_device *devices, int n, const int6
         begin += share;
     }
 }
-
-HKI_AT_VOID(hk_split_and_load,
-            (hk_source at, hk_array *x, const hk_device *devices, int n, const int64_t *shares,
-             hk_array **out),
-            (x, devices, n, shares, out))

@@ -113,6 +113,3 @@ hk_data_set *(hk_data_set_of_arrays)(hk_array *const *arrays, int count)
         continue;
     return set;
 }
-
-HKI_AT(hk_data_set *, hk_data_set_of_arrays, (hk_source at, hk_array *const *arrays, int count),
-       (arrays, count))

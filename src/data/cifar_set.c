@@ -123,7 +123,3 @@ hk_data_set *(hk_data_set_of_cifar)(const char *const *paths, int count, int cla
         hki_data_set_add_field(set, "data_set_of_cifar", hk_shape(), HK_I64);
     return set;
 }
-
-HKI_AT(hk_data_set *, hk_data_set_of_cifar,
-       (hk_source at, const char *const *paths, int count, int class_count),
-       (paths, count, class_count))

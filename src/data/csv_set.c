@@ -139,9 +139,3 @@ hk_data_set *(hk_data_set_of_csv)(const char *path, int targets, const hk_csv_op
         hki_data_set_fail(set, "data_set_of_csv", code, "%s", message);
     return set;
 }
-
-HKI_AT(hk_array *, hk_csv_load, (hk_source at, const char *path, const hk_csv_options *options),
-       (path, options))
-HKI_AT(hk_data_set *, hk_data_set_of_csv,
-       (hk_source at, const char *path, int targets, const hk_csv_options *options),
-       (path, targets, options))

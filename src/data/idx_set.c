@@ -120,7 +120,3 @@ const hk_status *hk_data_set_find(const char *folder, hk_data_place places[HK_DA
     return hki_status_lend(code == HK_OK ? hki_status_ok()
                                          : hki_data_refusal("data_set_find", code, "%s", message));
 }
-
-HKI_AT(hk_data_set *, hk_data_set_open,
-       (hk_source at, const char *folder, hk_data_part part, const hk_data_set_options *options),
-       (folder, part, options))

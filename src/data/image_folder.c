@@ -393,9 +393,3 @@ hk_array *(hk_image_load)(const char *path, const hk_image_folder_options *optio
     free(values);
     return x;
 }
-
-HKI_AT(hk_array *, hk_image_load,
-       (hk_source at, const char *path, const hk_image_folder_options *options), (path, options))
-HKI_AT(hk_data_set *, hk_data_set_of_images,
-       (hk_source at, const char *folder, const hk_image_folder_options *options),
-       (folder, options))

@@ -544,15 +544,3 @@ const int64_t *hk_loader_order(const hk_loader *self)
     bool begun = self && (self->in_epoch || self->given);
     return begun && hk_ok(self->status) ? self->order : NULL;
 }
-
-HKI_AT_VOID(hk_loader_start_epoch, (hk_source at, hk_loader *loader, int64_t epoch),
-            (loader, epoch))
-HKI_AT(const hk_status *, hk_loader_seek,
-       (hk_source at, hk_loader *loader, hk_loader_position position), (loader, position))
-HKI_AT(bool, hk_loader_next,
-       (hk_source at, hk_loader *loader, hk_array **images, hk_array **labels),
-       (loader, images, labels))
-HKI_AT(bool, hk_loader_next_fields, (hk_source at, hk_loader *loader, hk_array **arrays, int count),
-       (loader, arrays, count))
-HKI_AT(hk_loader *, hk_loader_create,
-       (hk_source at, hk_data_set *set, const hk_loader_options *options), (set, options))

@@ -146,6 +146,3 @@ hk_data_set *(hk_data_set_of_tokens)(hk_array *tokens, const hk_token_options *o
         make(set, tokens, options);
     return set;
 }
-
-HKI_AT(hk_data_set *, hk_data_set_of_tokens,
-       (hk_source at, hk_array *tokens, const hk_token_options *options), (tokens, options))

@@ -174,7 +174,3 @@ hk_data_set *(hk_data_set_transform)(hk_data_set *base, const hk_transform *tran
         make(set, base, transforms, count);
     return set;
 }
-
-HKI_AT(hk_data_set *, hk_data_set_transform,
-       (hk_source at, hk_data_set *set, const hk_transform *transforms, int count),
-       (set, transforms, count))

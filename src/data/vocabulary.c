@@ -495,7 +495,3 @@ char *hk_text_read(const char *path, size_t *bytes, const hk_status **status)
         hk_status_release(record);
     return (char *)data;
 }
-
-HKI_AT(hk_array *, hk_vocabulary_encode,
-       (hk_source at, const hk_vocabulary *vocabulary, const char *text, size_t bytes),
-       (vocabulary, text, bytes))

@@ -605,6 +605,3 @@ void(hk_replay)(hk_graph *graph, hk_array *const *bound, int count)
     }
     free(self.storages);
 }
-
-HKI_AT_VOID(hk_replay, (hk_source at, hk_graph *graph, hk_array *const *bound, int count),
-            (graph, bound, count))

@@ -36,7 +36,3 @@ void(hk_replay_anew)(hk_graph *graph, hk_array *const *bound, int count, hk_arra
     if (arrays != few)
         free(arrays);
 }
-
-HKI_AT_VOID(hk_replay_anew,
-            (hk_source at, hk_graph *graph, hk_array *const *bound, int count, hk_array **made),
-            (graph, bound, count, made))

@@ -208,9 +208,3 @@ hk_array *(hk_archive_get)(const hk_archive *self, const char *name)
     return entry ? hki_io_make_array(&origin, (hk_device){self->device}, self->may_map)
                  : refuse_name(self, name);
 }
-
-HKI_AT(hk_archive *, hk_load,
-       (hk_source at, const char *path, hk_device device, const hk_load_options *options),
-       (path, device, options))
-HKI_AT(hk_array *, hk_archive_get, (hk_source at, const hk_archive *self, const char *name),
-       (self, name))

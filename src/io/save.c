@@ -272,8 +272,3 @@ const hk_status *(hk_save)(const char *path, const hk_save_entry *entries, size_
     free(self.room);
     return hki_status_lend(is_good ? hki_status_ok() : record_of(&self, path, is_right));
 }
-
-HKI_AT(const hk_status *, hk_save,
-       (hk_source at, const char *path, const hk_save_entry *entries, size_t count,
-        const hk_save_options *options),
-       (path, entries, count, options))

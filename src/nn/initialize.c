@@ -100,7 +100,3 @@ hk_array *(hk_init_draw)(const hk_init *init, hk_dims shape, hk_dtype dtype, hk_
         return (hk_full)(shape, 0, dtype, device);
     return (hk_random_uniform_from)(NULL, -width, width, shape, dtype, device);
 }
-
-HKI_AT(hk_array *, hk_init_draw,
-       (hk_source at, const hk_init *init, hk_dims shape, hk_dtype dtype, hk_device device),
-       (init, shape, dtype, device))

@@ -271,11 +271,6 @@ hk_array *(hk_forward)(hk_module *self, hk_array *x)
     return forward(self, &x, 1);
 }
 
-HKI_AT(hk_array *, hk_forward, (hk_source at, hk_module *module, hk_array *x), (module, x))
-HKI_AT(hk_array *, hk_forward_all,
-       (hk_source at, hk_module *module, hk_array *const *inputs, int count),
-       (module, inputs, count))
-
 /* ---- sequences and sums --------------------------------------------------------------------------------- */
 
 static hk_array *sequential_forward(hk_module *self, hk_array *const *inputs, int count)

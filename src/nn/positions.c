@@ -28,9 +28,6 @@ hk_array *(hk_length_mask)(hk_array *lengths, int64_t count)
     return (hk_less)(steps, (hk_expand_dims)((hk_cast)(lengths, HK_I64), -1));
 }
 
-HKI_AT(hk_array *, hk_length_mask, (hk_source at, hk_array *lengths, int64_t count),
-       (lengths, count))
-
 /* ---- sines and cosines -------------------------------------------------------------------------------------- */
 
 hk_array *(hk_sinusoidal_positions)(int64_t count, int64_t features, hk_dtype dtype,
@@ -54,10 +51,6 @@ hk_array *(hk_sinusoidal_positions)(int64_t count, int64_t features, hk_dtype dt
     hk_array *all = (hk_reshape)(both, hk_shape(count, 2 * pairs));
     return (hk_cast)((hk_slice)(all, 1, 0, features), dtype);
 }
-
-HKI_AT(hk_array *, hk_sinusoidal_positions,
-       (hk_source at, int64_t count, int64_t features, hk_dtype dtype, hk_device device),
-       (count, features, dtype, device))
 
 /* x of samples, positions, features; else a failed array in *refused. */
 static hk_array *sequence(hk_module *self, hk_array *const *inputs, hk_array **refused)

@@ -432,13 +432,3 @@ hk_module *(hk_module_replicate)(hk_module *self, hk_device device)
                       (hk_module_replicate)(self->children[i], device));
     return copy;
 }
-
-HKI_AT_VOID(hk_module_initialize, (hk_source at, hk_module *module, const hk_init *init),
-            (module, init))
-HKI_AT(const hk_status *, hk_module_initialize_named,
-       (hk_source at, hk_module *module, const char *name, const hk_init *init),
-       (module, name, init))
-HKI_AT(const hk_status *, hk_module_set,
-       (hk_source at, hk_module *module, const char *path, hk_array *x), (module, path, x))
-HKI_AT(hk_module *, hk_module_replicate, (hk_source at, hk_module *module, hk_device device),
-       (module, device))

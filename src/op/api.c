@@ -472,89 +472,66 @@ hk_array *(hk_sum)(hk_array *x, const hk_sum_options *options)
     return hki_op_call(&hki_op_sum, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_sum, (hk_source at, hk_array *x, const hk_sum_options *options),
-       (x, options))
 
 hk_array *(hk_mean)(hk_array *x, const hk_mean_options *options)
 {
     return hki_op_call(&hki_op_mean, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_mean, (hk_source at, hk_array *x, const hk_mean_options *options),
-       (x, options))
 
 hk_array *(hk_max)(hk_array *x, const hk_max_options *options)
 {
     return hki_op_call(&hki_op_max, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_max, (hk_source at, hk_array *x, const hk_max_options *options),
-       (x, options))
 
 hk_array *(hk_min)(hk_array *x, const hk_min_options *options)
 {
     return hki_op_call(&hki_op_min, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_min, (hk_source at, hk_array *x, const hk_min_options *options),
-       (x, options))
 
 hk_array *(hk_prod)(hk_array *x, const hk_prod_options *options)
 {
     return hki_op_call(&hki_op_prod, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_prod, (hk_source at, hk_array *x, const hk_prod_options *options),
-       (x, options))
 
 hk_array *(hk_norm)(hk_array *x, const hk_norm_options *options)
 {
     return hki_op_call(&hki_op_norm, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_norm, (hk_source at, hk_array *x, const hk_norm_options *options),
-       (x, options))
 
 hk_array *(hk_count_nonzero)(hk_array *x, const hk_count_nonzero_options *options)
 {
     return hki_op_call(&hki_op_count_nonzero, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_count_nonzero, (hk_source at, hk_array *x,
-                                      const hk_count_nonzero_options *options),
-       (x, options))
 
 hk_array *(hk_any)(hk_array *x, const hk_any_options *options)
 {
     return hki_op_call(&hki_op_any, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_any, (hk_source at, hk_array *x, const hk_any_options *options),
-       (x, options))
 
 hk_array *(hk_all)(hk_array *x, const hk_all_options *options)
 {
     return hki_op_call(&hki_op_all, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_all, (hk_source at, hk_array *x, const hk_all_options *options),
-       (x, options))
 
 hk_array *(hk_var)(hk_array *x, const hk_var_options *options)
 {
     return hki_op_call(&hki_op_var, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_var, (hk_source at, hk_array *x, const hk_var_options *options),
-       (x, options))
 
 hk_array *(hk_std)(hk_array *x, const hk_std_options *options)
 {
     return hki_op_call(&hki_op_std, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_std, (hk_source at, hk_array *x, const hk_std_options *options),
-       (x, options))
 
 void (hk_var_mean)(hk_array *x, const hk_var_mean_options *options, hk_array **variance,
                    hk_array **mean)
@@ -565,25 +542,18 @@ void (hk_var_mean)(hk_array *x, const hk_var_mean_options *options, hk_array **v
     hki_op_give(outputs[0], variance);
     hki_op_give(outputs[1], mean);
 }
-HKI_AT_VOID(hk_var_mean, (hk_source at, hk_array *x, const hk_var_mean_options *options,
-                          hk_array **variance, hk_array **mean),
-       (x, options, variance, mean))
 
 hk_array *(hk_logsumexp)(hk_array *x, const hk_logsumexp_options *options)
 {
     return hki_op_call(&hki_op_logsumexp, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_logsumexp, (hk_source at, hk_array *x, const hk_logsumexp_options *options),
-       (x, options))
 
 hk_array *(hk_add)(hk_array *x, hk_array *y)
 {
     return hki_op_call(&hki_op_add, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_add, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_add_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -596,8 +566,6 @@ void (hk_add_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_add, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_add_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_add_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
 {
@@ -611,8 +579,6 @@ hk_array *(hk_subtract)(hk_array *x, hk_array *y)
     return hki_op_call(&hki_op_subtract, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_subtract, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_subtract_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -625,8 +591,6 @@ void (hk_subtract_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_subtract, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_subtract_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_subtract_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
 {
@@ -640,8 +604,6 @@ hk_array *(hk_multiply)(hk_array *x, hk_array *y)
     return hki_op_call(&hki_op_multiply, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_multiply, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_multiply_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -654,8 +616,6 @@ void (hk_multiply_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_multiply, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_multiply_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_multiply_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
 {
@@ -669,8 +629,6 @@ hk_array *(hk_divide)(hk_array *x, hk_array *y)
     return hki_op_call(&hki_op_divide, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_divide, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_divide_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -683,8 +641,6 @@ void (hk_divide_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_divide, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_divide_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_divide_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
 {
@@ -698,8 +654,6 @@ hk_array *(hk_maximum)(hk_array *x, hk_array *y)
     return hki_op_call(&hki_op_maximum, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_maximum, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_maximum_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -712,8 +666,6 @@ void (hk_maximum_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_maximum, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_maximum_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_maximum_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
 {
@@ -727,8 +679,6 @@ hk_array *(hk_minimum)(hk_array *x, hk_array *y)
     return hki_op_call(&hki_op_minimum, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_minimum, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_minimum_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -741,8 +691,6 @@ void (hk_minimum_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_minimum, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_minimum_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_minimum_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
 {
@@ -756,8 +704,6 @@ hk_array *(hk_power)(hk_array *x, hk_array *y)
     return hki_op_call(&hki_op_power, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_power, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_power_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -770,8 +716,6 @@ void (hk_power_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_power, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_power_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_power_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
 {
@@ -785,8 +729,6 @@ hk_array *(hk_remainder)(hk_array *x, hk_array *y)
     return hki_op_call(&hki_op_remainder, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_remainder, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_remainder_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -799,8 +741,6 @@ void (hk_remainder_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_remainder, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_remainder_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_remainder_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
 {
@@ -814,8 +754,6 @@ hk_array *(hk_floor_divide)(hk_array *x, hk_array *y)
     return hki_op_call(&hki_op_floor_divide, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_floor_divide, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_floor_divide_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -828,8 +766,6 @@ void (hk_floor_divide_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_floor_divide, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_floor_divide_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_floor_divide_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
 {
@@ -843,8 +779,6 @@ hk_array *(hk_atan2)(hk_array *x, hk_array *y)
     return hki_op_call(&hki_op_atan2, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_atan2, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_atan2_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -857,8 +791,6 @@ void (hk_atan2_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_atan2, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_atan2_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_atan2_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
 {
@@ -872,8 +804,6 @@ hk_array *(hk_hypot)(hk_array *x, hk_array *y)
     return hki_op_call(&hki_op_hypot, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_hypot, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_hypot_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -886,8 +816,6 @@ void (hk_hypot_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_hypot, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_hypot_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_hypot_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
 {
@@ -901,8 +829,6 @@ hk_array *(hk_copysign)(hk_array *x, hk_array *y)
     return hki_op_call(&hki_op_copysign, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_copysign, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_copysign_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -915,8 +841,6 @@ void (hk_copysign_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_copysign, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_copysign_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_copysign_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
 {
@@ -930,8 +854,6 @@ hk_array *(hk_nextafter)(hk_array *x, hk_array *y)
     return hki_op_call(&hki_op_nextafter, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_nextafter, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_nextafter_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -944,8 +866,6 @@ void (hk_nextafter_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_nextafter, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_nextafter_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_nextafter_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
 {
@@ -959,8 +879,6 @@ hk_array *(hk_logaddexp)(hk_array *x, hk_array *y)
     return hki_op_call(&hki_op_logaddexp, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_logaddexp, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_logaddexp_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -973,8 +891,6 @@ void (hk_logaddexp_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_logaddexp, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_logaddexp_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_logaddexp_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
 {
@@ -988,8 +904,6 @@ hk_array *(hk_prelu)(hk_array *x, hk_array *y)
     return hki_op_call(&hki_op_prelu, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_prelu, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_prelu_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -1002,8 +916,6 @@ void (hk_prelu_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_prelu, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_prelu_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_prelu_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
 {
@@ -1017,585 +929,429 @@ hk_array *(hk_negative)(hk_array *x)
     return hki_op_call(&hki_op_negative, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_negative, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_negative_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_negative, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_negative_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_exp)(hk_array *x)
 {
     return hki_op_call(&hki_op_exp, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_exp, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_exp_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_exp, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_exp_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_log)(hk_array *x)
 {
     return hki_op_call(&hki_op_log, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_log, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_log_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_log, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_log_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_sqrt)(hk_array *x)
 {
     return hki_op_call(&hki_op_sqrt, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_sqrt, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_sqrt_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_sqrt, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_sqrt_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_abs)(hk_array *x)
 {
     return hki_op_call(&hki_op_abs, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_abs, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_abs_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_abs, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_abs_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_square)(hk_array *x)
 {
     return hki_op_call(&hki_op_square, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_square, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_square_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_square, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_square_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_sigmoid)(hk_array *x)
 {
     return hki_op_call(&hki_op_sigmoid, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_sigmoid, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_sigmoid_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_sigmoid, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_sigmoid_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_tanh)(hk_array *x)
 {
     return hki_op_call(&hki_op_tanh, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_tanh, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_tanh_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_tanh, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_tanh_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_relu)(hk_array *x)
 {
     return hki_op_call(&hki_op_relu, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_relu, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_relu_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_relu, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_relu_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_reciprocal)(hk_array *x)
 {
     return hki_op_call(&hki_op_reciprocal, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_reciprocal, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_reciprocal_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_reciprocal, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_reciprocal_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_rsqrt)(hk_array *x)
 {
     return hki_op_call(&hki_op_rsqrt, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_rsqrt, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_rsqrt_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_rsqrt, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_rsqrt_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_expm1)(hk_array *x)
 {
     return hki_op_call(&hki_op_expm1, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_expm1, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_expm1_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_expm1, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_expm1_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_log1p)(hk_array *x)
 {
     return hki_op_call(&hki_op_log1p, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_log1p, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_log1p_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_log1p, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_log1p_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_log2)(hk_array *x)
 {
     return hki_op_call(&hki_op_log2, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_log2, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_log2_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_log2, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_log2_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_log10)(hk_array *x)
 {
     return hki_op_call(&hki_op_log10, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_log10, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_log10_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_log10, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_log10_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_sin)(hk_array *x)
 {
     return hki_op_call(&hki_op_sin, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_sin, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_sin_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_sin, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_sin_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_cos)(hk_array *x)
 {
     return hki_op_call(&hki_op_cos, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_cos, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_cos_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_cos, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_cos_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_tan)(hk_array *x)
 {
     return hki_op_call(&hki_op_tan, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_tan, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_tan_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_tan, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_tan_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_asin)(hk_array *x)
 {
     return hki_op_call(&hki_op_asin, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_asin, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_asin_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_asin, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_asin_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_acos)(hk_array *x)
 {
     return hki_op_call(&hki_op_acos, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_acos, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_acos_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_acos, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_acos_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_atan)(hk_array *x)
 {
     return hki_op_call(&hki_op_atan, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_atan, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_atan_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_atan, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_atan_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_sinh)(hk_array *x)
 {
     return hki_op_call(&hki_op_sinh, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_sinh, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_sinh_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_sinh, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_sinh_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_cosh)(hk_array *x)
 {
     return hki_op_call(&hki_op_cosh, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_cosh, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_cosh_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_cosh, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_cosh_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_asinh)(hk_array *x)
 {
     return hki_op_call(&hki_op_asinh, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_asinh, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_asinh_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_asinh, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_asinh_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_acosh)(hk_array *x)
 {
     return hki_op_call(&hki_op_acosh, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_acosh, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_acosh_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_acosh, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_acosh_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_atanh)(hk_array *x)
 {
     return hki_op_call(&hki_op_atanh, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_atanh, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_atanh_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_atanh, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_atanh_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_erf)(hk_array *x)
 {
     return hki_op_call(&hki_op_erf, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_erf, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_erf_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_erf, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_erf_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_ceil)(hk_array *x)
 {
     return hki_op_call(&hki_op_ceil, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_ceil, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_ceil_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_ceil, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_ceil_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_floor)(hk_array *x)
 {
     return hki_op_call(&hki_op_floor, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_floor, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_floor_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_floor, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_floor_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_trunc)(hk_array *x)
 {
     return hki_op_call(&hki_op_trunc, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_trunc, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_trunc_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_trunc, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_trunc_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_round)(hk_array *x)
 {
     return hki_op_call(&hki_op_round, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_round, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_round_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_round, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_round_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_sign)(hk_array *x)
 {
     return hki_op_call(&hki_op_sign, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_sign, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_sign_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_sign, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_sign_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_gelu)(hk_array *x)
 {
     return hki_op_call(&hki_op_gelu, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_gelu, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_gelu_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_gelu, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_gelu_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_gelu_tanh)(hk_array *x)
 {
     return hki_op_call(&hki_op_gelu_tanh, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_gelu_tanh, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_gelu_tanh_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_gelu_tanh, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_gelu_tanh_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_silu)(hk_array *x)
 {
     return hki_op_call(&hki_op_silu, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_silu, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_silu_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_silu, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_silu_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_softplus)(hk_array *x)
 {
     return hki_op_call(&hki_op_softplus, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_softplus, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_softplus_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_softplus, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_softplus_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_mish)(hk_array *x)
 {
     return hki_op_call(&hki_op_mish, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_mish, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_mish_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_mish, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_mish_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_hard_sigmoid)(hk_array *x)
 {
     return hki_op_call(&hki_op_hard_sigmoid, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_hard_sigmoid, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_hard_sigmoid_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_hard_sigmoid, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_hard_sigmoid_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_hard_swish)(hk_array *x)
 {
     return hki_op_call(&hki_op_hard_swish, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_hard_swish, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_hard_swish_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_hard_swish, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_hard_swish_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_elu)(hk_array *x, double value)
 {
@@ -1605,8 +1361,6 @@ hk_array *(hk_elu)(hk_array *x, double value)
     return hki_op_call(&hki_op_elu, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_elu, (hk_source at, hk_array *x, double value),
-       (x, value))
 
 void (hk_elu_into)(hk_array *out, hk_array *x, double value)
 {
@@ -1615,8 +1369,6 @@ void (hk_elu_into)(hk_array *out, hk_array *x, double value)
     };
     hki_op_call_into(&hki_op_elu, (hk_array *const[]){x}, 1, &arguments, out);
 }
-HKI_AT_VOID(hk_elu_into, (hk_source at, hk_array *out, hk_array *x, double value),
-       (out, x, value))
 
 hk_array *(hk_leaky_relu)(hk_array *x, double value)
 {
@@ -1626,8 +1378,6 @@ hk_array *(hk_leaky_relu)(hk_array *x, double value)
     return hki_op_call(&hki_op_leaky_relu, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_leaky_relu, (hk_source at, hk_array *x, double value),
-       (x, value))
 
 void (hk_leaky_relu_into)(hk_array *out, hk_array *x, double value)
 {
@@ -1636,8 +1386,6 @@ void (hk_leaky_relu_into)(hk_array *out, hk_array *x, double value)
     };
     hki_op_call_into(&hki_op_leaky_relu, (hk_array *const[]){x}, 1, &arguments, out);
 }
-HKI_AT_VOID(hk_leaky_relu_into, (hk_source at, hk_array *out, hk_array *x, double value),
-       (out, x, value))
 
 hk_array *(hk_clip)(hk_array *x, double min, double max)
 {
@@ -1648,8 +1396,6 @@ hk_array *(hk_clip)(hk_array *x, double min, double max)
     return hki_op_call(&hki_op_clip, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_clip, (hk_source at, hk_array *x, double min, double max),
-       (x, min, max))
 
 void (hk_clip_into)(hk_array *out, hk_array *x, double min, double max)
 {
@@ -1659,16 +1405,12 @@ void (hk_clip_into)(hk_array *out, hk_array *x, double min, double max)
     };
     hki_op_call_into(&hki_op_clip, (hk_array *const[]){x}, 1, &arguments, out);
 }
-HKI_AT_VOID(hk_clip_into, (hk_source at, hk_array *out, hk_array *x, double min, double max),
-       (out, x, min, max))
 
 hk_array *(hk_equal)(hk_array *x, hk_array *y)
 {
     return hki_op_call(&hki_op_equal, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_equal, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_equal_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -1681,8 +1423,6 @@ void (hk_equal_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_equal, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_equal_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_equal_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
 {
@@ -1696,8 +1436,6 @@ hk_array *(hk_not_equal)(hk_array *x, hk_array *y)
     return hki_op_call(&hki_op_not_equal, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_not_equal, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_not_equal_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -1710,8 +1448,6 @@ void (hk_not_equal_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_not_equal, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_not_equal_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_not_equal_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
 {
@@ -1725,8 +1461,6 @@ hk_array *(hk_less)(hk_array *x, hk_array *y)
     return hki_op_call(&hki_op_less, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_less, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_less_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -1739,8 +1473,6 @@ void (hk_less_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_less, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_less_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_less_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
 {
@@ -1754,8 +1486,6 @@ hk_array *(hk_less_equal)(hk_array *x, hk_array *y)
     return hki_op_call(&hki_op_less_equal, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_less_equal, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_less_equal_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -1768,8 +1498,6 @@ void (hk_less_equal_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_less_equal, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_less_equal_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_less_equal_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
 {
@@ -1783,8 +1511,6 @@ hk_array *(hk_greater)(hk_array *x, hk_array *y)
     return hki_op_call(&hki_op_greater, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_greater, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_greater_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -1797,8 +1523,6 @@ void (hk_greater_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_greater, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_greater_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_greater_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
 {
@@ -1812,8 +1536,6 @@ hk_array *(hk_greater_equal)(hk_array *x, hk_array *y)
     return hki_op_call(&hki_op_greater_equal, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_greater_equal, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_greater_equal_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -1826,8 +1548,6 @@ void (hk_greater_equal_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_greater_equal, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_greater_equal_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_greater_equal_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
 {
@@ -1841,8 +1561,6 @@ hk_array *(hk_where)(hk_array *condition, hk_array *x, hk_array *y)
     return hki_op_call(&hki_op_where, (hk_array *const[]){condition, x, y}, 3, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_where, (hk_source at, hk_array *condition, hk_array *x, hk_array *y),
-       (condition, x, y))
 
 hk_array *hk_where_operands_at(hk_source at, hk_array *condition, hk_operand x, hk_operand y)
 {
@@ -1855,9 +1573,6 @@ void (hk_where_into)(hk_array *out, hk_array *condition, hk_array *x, hk_array *
 {
     hki_op_call_into(&hki_op_where, (hk_array *const[]){condition, x, y}, 3, NULL, out);
 }
-HKI_AT_VOID(hk_where_into, (hk_source at, hk_array *out, hk_array *condition, hk_array *x,
-                            hk_array *y),
-       (out, condition, x, y))
 
 void hk_where_operands_into_at(hk_source at, hk_array *out, hk_array *condition, hk_operand x,
                                hk_operand y)
@@ -1872,68 +1587,50 @@ hk_array *(hk_isnan)(hk_array *x)
     return hki_op_call(&hki_op_isnan, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_isnan, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_isnan_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_isnan, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_isnan_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_isinf)(hk_array *x)
 {
     return hki_op_call(&hki_op_isinf, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_isinf, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_isinf_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_isinf, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_isinf_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_isfinite)(hk_array *x)
 {
     return hki_op_call(&hki_op_isfinite, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_isfinite, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_isfinite_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_isfinite, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_isfinite_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_signbit)(hk_array *x)
 {
     return hki_op_call(&hki_op_signbit, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_signbit, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_signbit_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_signbit, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_signbit_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_logical_and)(hk_array *x, hk_array *y)
 {
     return hki_op_call(&hki_op_logical_and, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_logical_and, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_logical_and_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -1946,8 +1643,6 @@ void (hk_logical_and_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_logical_and, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_logical_and_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_logical_and_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
 {
@@ -1961,8 +1656,6 @@ hk_array *(hk_logical_or)(hk_array *x, hk_array *y)
     return hki_op_call(&hki_op_logical_or, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_logical_or, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_logical_or_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -1975,8 +1668,6 @@ void (hk_logical_or_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_logical_or, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_logical_or_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_logical_or_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
 {
@@ -1990,8 +1681,6 @@ hk_array *(hk_logical_xor)(hk_array *x, hk_array *y)
     return hki_op_call(&hki_op_logical_xor, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_logical_xor, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_logical_xor_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -2004,8 +1693,6 @@ void (hk_logical_xor_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_logical_xor, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_logical_xor_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_logical_xor_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
 {
@@ -2019,23 +1706,17 @@ hk_array *(hk_logical_not)(hk_array *x)
     return hki_op_call(&hki_op_logical_not, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_logical_not, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_logical_not_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_logical_not, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_logical_not_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_bitwise_and)(hk_array *x, hk_array *y)
 {
     return hki_op_call(&hki_op_bitwise_and, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_bitwise_and, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_bitwise_and_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -2048,8 +1729,6 @@ void (hk_bitwise_and_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_bitwise_and, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_bitwise_and_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_bitwise_and_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
 {
@@ -2063,8 +1742,6 @@ hk_array *(hk_bitwise_or)(hk_array *x, hk_array *y)
     return hki_op_call(&hki_op_bitwise_or, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_bitwise_or, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_bitwise_or_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -2077,8 +1754,6 @@ void (hk_bitwise_or_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_bitwise_or, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_bitwise_or_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_bitwise_or_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
 {
@@ -2092,8 +1767,6 @@ hk_array *(hk_bitwise_xor)(hk_array *x, hk_array *y)
     return hki_op_call(&hki_op_bitwise_xor, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_bitwise_xor, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_bitwise_xor_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -2106,8 +1779,6 @@ void (hk_bitwise_xor_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_bitwise_xor, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_bitwise_xor_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_bitwise_xor_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y)
 {
@@ -2121,23 +1792,17 @@ hk_array *(hk_bitwise_invert)(hk_array *x)
     return hki_op_call(&hki_op_bitwise_invert, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_bitwise_invert, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_bitwise_invert_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_bitwise_invert, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_bitwise_invert_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_bitwise_left_shift)(hk_array *x, hk_array *y)
 {
     return hki_op_call(&hki_op_bitwise_left_shift, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_bitwise_left_shift, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_bitwise_left_shift_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -2150,8 +1815,6 @@ void (hk_bitwise_left_shift_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_bitwise_left_shift, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_bitwise_left_shift_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_bitwise_left_shift_operands_into_at(hk_source at, hk_array *out, hk_operand x,
                                             hk_operand y)
@@ -2166,8 +1829,6 @@ hk_array *(hk_bitwise_right_shift)(hk_array *x, hk_array *y)
     return hki_op_call(&hki_op_bitwise_right_shift, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_bitwise_right_shift, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *hk_bitwise_right_shift_operands_at(hk_source at, hk_operand x, hk_operand y)
 {
@@ -2180,8 +1841,6 @@ void (hk_bitwise_right_shift_into)(hk_array *out, hk_array *x, hk_array *y)
 {
     hki_op_call_into(&hki_op_bitwise_right_shift, (hk_array *const[]){x, y}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_bitwise_right_shift_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
-       (out, x, y))
 
 void hk_bitwise_right_shift_operands_into_at(hk_source at, hk_array *out, hk_operand x,
                                              hk_operand y)
@@ -2196,15 +1855,11 @@ hk_array *(hk_copy)(hk_array *x)
     return hki_op_call(&hki_op_copy, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_copy, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_copy_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_copy, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_copy_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_cast)(hk_array *x, hk_dtype dtype)
 {
@@ -2214,8 +1869,6 @@ hk_array *(hk_cast)(hk_array *x, hk_dtype dtype)
     return hki_op_call(&hki_op_cast, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_cast, (hk_source at, hk_array *x, hk_dtype dtype),
-       (x, dtype))
 
 hk_array *(hk_wrap)(hk_array *x, hk_dtype dtype)
 {
@@ -2225,24 +1878,18 @@ hk_array *(hk_wrap)(hk_array *x, hk_dtype dtype)
     return hki_op_call(&hki_op_wrap, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_wrap, (hk_source at, hk_array *x, hk_dtype dtype),
-       (x, dtype))
 
 hk_array *(hk_to_device)(hk_array *x, hk_device device)
 {
     return hki_op_call(&hki_op_to_device, (hk_array *const[]){x}, 1, NULL,
                        device, NULL);
 }
-HKI_AT(hk_array *, hk_to_device, (hk_source at, hk_array *x, hk_device device),
-       (x, device))
 
 hk_array *(hk_pin)(hk_array *x)
 {
     return hki_op_call(&hki_op_pin, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_pin, (hk_source at, hk_array *x),
-       (x))
 
 hk_array *(hk_full)(hk_dims shape, double value, hk_dtype dtype, hk_device device)
 {
@@ -2254,9 +1901,6 @@ hk_array *(hk_full)(hk_dims shape, double value, hk_dtype dtype, hk_device devic
     return hki_op_call(&hki_op_full, NULL, 0, &arguments,
                        device, NULL);
 }
-HKI_AT(hk_array *, hk_full, (hk_source at, hk_dims shape, double value, hk_dtype dtype,
-                             hk_device device),
-       (shape, value, dtype, device))
 
 void (hk_full_into)(hk_array *out, hk_dims shape, double value, hk_dtype dtype)
 {
@@ -2267,9 +1911,6 @@ void (hk_full_into)(hk_array *out, hk_dims shape, double value, hk_dtype dtype)
     };
     hki_op_call_into(&hki_op_full, NULL, 0, &arguments, out);
 }
-HKI_AT_VOID(hk_full_into, (hk_source at, hk_array *out, hk_dims shape, double value,
-                           hk_dtype dtype),
-       (out, shape, value, dtype))
 
 hk_array *(hk_zeros)(hk_dims shape, hk_dtype dtype, hk_device device)
 {
@@ -2280,8 +1921,6 @@ hk_array *(hk_zeros)(hk_dims shape, hk_dtype dtype, hk_device device)
     return hki_op_call(&hki_op_zeros, NULL, 0, &arguments,
                        device, NULL);
 }
-HKI_AT(hk_array *, hk_zeros, (hk_source at, hk_dims shape, hk_dtype dtype, hk_device device),
-       (shape, dtype, device))
 
 void (hk_zeros_into)(hk_array *out, hk_dims shape, hk_dtype dtype)
 {
@@ -2291,8 +1930,6 @@ void (hk_zeros_into)(hk_array *out, hk_dims shape, hk_dtype dtype)
     };
     hki_op_call_into(&hki_op_zeros, NULL, 0, &arguments, out);
 }
-HKI_AT_VOID(hk_zeros_into, (hk_source at, hk_array *out, hk_dims shape, hk_dtype dtype),
-       (out, shape, dtype))
 
 hk_array *(hk_ones)(hk_dims shape, hk_dtype dtype, hk_device device)
 {
@@ -2303,8 +1940,6 @@ hk_array *(hk_ones)(hk_dims shape, hk_dtype dtype, hk_device device)
     return hki_op_call(&hki_op_ones, NULL, 0, &arguments,
                        device, NULL);
 }
-HKI_AT(hk_array *, hk_ones, (hk_source at, hk_dims shape, hk_dtype dtype, hk_device device),
-       (shape, dtype, device))
 
 void (hk_ones_into)(hk_array *out, hk_dims shape, hk_dtype dtype)
 {
@@ -2314,8 +1949,6 @@ void (hk_ones_into)(hk_array *out, hk_dims shape, hk_dtype dtype)
     };
     hki_op_call_into(&hki_op_ones, NULL, 0, &arguments, out);
 }
-HKI_AT_VOID(hk_ones_into, (hk_source at, hk_array *out, hk_dims shape, hk_dtype dtype),
-       (out, shape, dtype))
 
 hk_array *(hk_arange)(double start, double stop, double step, hk_dtype dtype, hk_device device)
 {
@@ -2328,9 +1961,6 @@ hk_array *(hk_arange)(double start, double stop, double step, hk_dtype dtype, hk
     return hki_op_call(&hki_op_arange, NULL, 0, &arguments,
                        device, NULL);
 }
-HKI_AT(hk_array *, hk_arange, (hk_source at, double start, double stop, double step,
-                               hk_dtype dtype, hk_device device),
-       (start, stop, step, dtype, device))
 
 hk_array *(hk_sequence)(int64_t first, int64_t step, int64_t count, hk_dtype dtype,
                         hk_device device)
@@ -2344,9 +1974,6 @@ hk_array *(hk_sequence)(int64_t first, int64_t step, int64_t count, hk_dtype dty
     return hki_op_call(&hki_op_sequence, NULL, 0, &arguments,
                        device, NULL);
 }
-HKI_AT(hk_array *, hk_sequence, (hk_source at, int64_t first, int64_t step, int64_t count,
-                                 hk_dtype dtype, hk_device device),
-       (first, step, count, dtype, device))
 
 hk_array *(hk_linspace)(double start, double stop, int64_t count, bool endpoint, hk_dtype dtype,
                         hk_device device)
@@ -2361,9 +1988,6 @@ hk_array *(hk_linspace)(double start, double stop, int64_t count, bool endpoint,
     return hki_op_call(&hki_op_linspace, NULL, 0, &arguments,
                        device, NULL);
 }
-HKI_AT(hk_array *, hk_linspace, (hk_source at, double start, double stop, int64_t count,
-                                 bool endpoint, hk_dtype dtype, hk_device device),
-       (start, stop, count, endpoint, dtype, device))
 
 hk_array *(hk_eye)(int64_t rows, int64_t columns, int64_t offset, hk_dtype dtype, hk_device device)
 {
@@ -2376,9 +2000,6 @@ hk_array *(hk_eye)(int64_t rows, int64_t columns, int64_t offset, hk_dtype dtype
     return hki_op_call(&hki_op_eye, NULL, 0, &arguments,
                        device, NULL);
 }
-HKI_AT(hk_array *, hk_eye, (hk_source at, int64_t rows, int64_t columns, int64_t offset,
-                            hk_dtype dtype, hk_device device),
-       (rows, columns, offset, dtype, device))
 
 hk_array *(hk_full_like)(hk_array *x, double value)
 {
@@ -2388,31 +2009,23 @@ hk_array *(hk_full_like)(hk_array *x, double value)
     return hki_op_call(&hki_op_full_like, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_full_like, (hk_source at, hk_array *x, double value),
-       (x, value))
 
 hk_array *(hk_zeros_like)(hk_array *x)
 {
     return hki_op_call(&hki_op_zeros_like, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_zeros_like, (hk_source at, hk_array *x),
-       (x))
 
 hk_array *(hk_ones_like)(hk_array *x)
 {
     return hki_op_call(&hki_op_ones_like, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_ones_like, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_ones_like_into)(hk_array *out, hk_array *x)
 {
     hki_op_call_into(&hki_op_ones_like, (hk_array *const[]){x}, 1, NULL, out);
 }
-HKI_AT_VOID(hk_ones_like_into, (hk_source at, hk_array *out, hk_array *x),
-       (out, x))
 
 hk_array *(hk_one_hot)(hk_array *x, int64_t classes, hk_dtype dtype)
 {
@@ -2423,8 +2036,6 @@ hk_array *(hk_one_hot)(hk_array *x, int64_t classes, hk_dtype dtype)
     return hki_op_call(&hki_op_one_hot, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_one_hot, (hk_source at, hk_array *x, int64_t classes, hk_dtype dtype),
-       (x, classes, dtype))
 
 hk_array *(hk_tril)(hk_array *x, int64_t offset)
 {
@@ -2434,8 +2045,6 @@ hk_array *(hk_tril)(hk_array *x, int64_t offset)
     return hki_op_call(&hki_op_tril, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_tril, (hk_source at, hk_array *x, int64_t offset),
-       (x, offset))
 
 hk_array *(hk_triu)(hk_array *x, int64_t offset)
 {
@@ -2445,8 +2054,6 @@ hk_array *(hk_triu)(hk_array *x, int64_t offset)
     return hki_op_call(&hki_op_triu, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_triu, (hk_source at, hk_array *x, int64_t offset),
-       (x, offset))
 
 hk_array *(hk_reshape)(hk_array *x, hk_dims shape)
 {
@@ -2456,16 +2063,12 @@ hk_array *(hk_reshape)(hk_array *x, hk_dims shape)
     return hki_op_call(&hki_op_reshape, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_reshape, (hk_source at, hk_array *x, hk_dims shape),
-       (x, shape))
 
 hk_array *(hk_matmul)(hk_array *a, hk_array *b)
 {
     return hki_op_call(&hki_op_matmul, (hk_array *const[]){a, b}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_matmul, (hk_source at, hk_array *a, hk_array *b),
-       (a, b))
 
 hk_array *(hk_tensordot)(hk_array *x, hk_array *y, int64_t axes)
 {
@@ -2475,24 +2078,18 @@ hk_array *(hk_tensordot)(hk_array *x, hk_array *y, int64_t axes)
     return hki_op_call(&hki_op_tensordot, (hk_array *const[]){x, y}, 2, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_tensordot, (hk_source at, hk_array *x, hk_array *y, int64_t axes),
-       (x, y, axes))
 
 hk_array *(hk_vecdot)(hk_array *x, hk_array *y)
 {
     return hki_op_call(&hki_op_vecdot, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_vecdot, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *(hk_outer)(hk_array *x, hk_array *y)
 {
     return hki_op_call(&hki_op_outer, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_outer, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *(hk_matrix_trace)(hk_array *x, int64_t offset)
 {
@@ -2502,8 +2099,6 @@ hk_array *(hk_matrix_trace)(hk_array *x, int64_t offset)
     return hki_op_call(&hki_op_matrix_trace, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_matrix_trace, (hk_source at, hk_array *x, int64_t offset),
-       (x, offset))
 
 hk_array *(hk_diff)(hk_array *x, int64_t axis)
 {
@@ -2513,24 +2108,18 @@ hk_array *(hk_diff)(hk_array *x, int64_t axis)
     return hki_op_call(&hki_op_diff, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_diff, (hk_source at, hk_array *x, int64_t axis),
-       (x, axis))
 
 hk_array *(hk_linear)(hk_array *x, hk_array *weight, hk_array *bias)
 {
     return hki_op_call(&hki_op_linear, (hk_array *const[]){x, weight, bias}, 3, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_linear, (hk_source at, hk_array *x, hk_array *weight, hk_array *bias),
-       (x, weight, bias))
 
 hk_array *(hk_softmax_cross_entropy)(hk_array *logits, hk_array *labels)
 {
     return hki_op_call(&hki_op_softmax_cross_entropy, (hk_array *const[]){logits, labels}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_softmax_cross_entropy, (hk_source at, hk_array *logits, hk_array *labels),
-       (logits, labels))
 
 hk_array *(hk_softmax)(hk_array *x, int64_t axis)
 {
@@ -2540,8 +2129,6 @@ hk_array *(hk_softmax)(hk_array *x, int64_t axis)
     return hki_op_call(&hki_op_softmax, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_softmax, (hk_source at, hk_array *x, int64_t axis),
-       (x, axis))
 
 hk_array *(hk_log_softmax)(hk_array *x, int64_t axis)
 {
@@ -2551,8 +2138,6 @@ hk_array *(hk_log_softmax)(hk_array *x, int64_t axis)
     return hki_op_call(&hki_op_log_softmax, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_log_softmax, (hk_source at, hk_array *x, int64_t axis),
-       (x, axis))
 
 hk_array *(hk_argmax)(hk_array *x, int64_t axis)
 {
@@ -2562,8 +2147,6 @@ hk_array *(hk_argmax)(hk_array *x, int64_t axis)
     return hki_op_call(&hki_op_argmax, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_argmax, (hk_source at, hk_array *x, int64_t axis),
-       (x, axis))
 
 hk_array *(hk_argmin)(hk_array *x, int64_t axis)
 {
@@ -2573,8 +2156,6 @@ hk_array *(hk_argmin)(hk_array *x, int64_t axis)
     return hki_op_call(&hki_op_argmin, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_argmin, (hk_source at, hk_array *x, int64_t axis),
-       (x, axis))
 
 hk_array *(hk_cumulative_sum)(hk_array *x, int64_t axis)
 {
@@ -2584,8 +2165,6 @@ hk_array *(hk_cumulative_sum)(hk_array *x, int64_t axis)
     return hki_op_call(&hki_op_cumulative_sum, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_cumulative_sum, (hk_source at, hk_array *x, int64_t axis),
-       (x, axis))
 
 hk_array *(hk_cumulative_prod)(hk_array *x, int64_t axis)
 {
@@ -2595,8 +2174,6 @@ hk_array *(hk_cumulative_prod)(hk_array *x, int64_t axis)
     return hki_op_call(&hki_op_cumulative_prod, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_cumulative_prod, (hk_source at, hk_array *x, int64_t axis),
-       (x, axis))
 
 hk_array *(hk_sort)(hk_array *x, int64_t axis, bool descending)
 {
@@ -2607,8 +2184,6 @@ hk_array *(hk_sort)(hk_array *x, int64_t axis, bool descending)
     return hki_op_call(&hki_op_sort, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_sort, (hk_source at, hk_array *x, int64_t axis, bool descending),
-       (x, axis, descending))
 
 hk_array *(hk_argsort)(hk_array *x, int64_t axis, bool descending)
 {
@@ -2619,8 +2194,6 @@ hk_array *(hk_argsort)(hk_array *x, int64_t axis, bool descending)
     return hki_op_call(&hki_op_argsort, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_argsort, (hk_source at, hk_array *x, int64_t axis, bool descending),
-       (x, axis, descending))
 
 hk_array *(hk_searchsorted)(hk_array *sorted, hk_array *x, bool right)
 {
@@ -2630,8 +2203,6 @@ hk_array *(hk_searchsorted)(hk_array *sorted, hk_array *x, bool right)
     return hki_op_call(&hki_op_searchsorted, (hk_array *const[]){sorted, x}, 2, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_searchsorted, (hk_source at, hk_array *sorted, hk_array *x, bool right),
-       (sorted, x, right))
 
 void (hk_topk)(hk_array *x, int64_t k, int64_t axis, bool largest, hk_array **values,
                hk_array **indices)
@@ -2647,17 +2218,12 @@ void (hk_topk)(hk_array *x, int64_t k, int64_t axis, bool largest, hk_array **va
     hki_op_give(outputs[0], values);
     hki_op_give(outputs[1], indices);
 }
-HKI_AT_VOID(hk_topk, (hk_source at, hk_array *x, int64_t k, int64_t axis, bool largest,
-                      hk_array **values, hk_array **indices),
-       (x, k, axis, largest, values, indices))
 
 hk_array *(hk_isin)(hk_array *x, hk_array *elements)
 {
     return hki_op_call(&hki_op_isin, (hk_array *const[]){x, elements}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_isin, (hk_source at, hk_array *x, hk_array *elements),
-       (x, elements))
 
 hk_array *(hk_histogram)(hk_array *x, int64_t bins, double low, double high)
 {
@@ -2669,8 +2235,6 @@ hk_array *(hk_histogram)(hk_array *x, int64_t bins, double low, double high)
     return hki_op_call(&hki_op_histogram, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_histogram, (hk_source at, hk_array *x, int64_t bins, double low, double high),
-       (x, bins, low, high))
 
 hk_array *(hk_conv2d)(hk_array *x, hk_array *weight, hk_array *bias,
                       const hk_conv2d_options *options)
@@ -2678,9 +2242,6 @@ hk_array *(hk_conv2d)(hk_array *x, hk_array *weight, hk_array *bias,
     return hki_op_call(&hki_op_conv2d, (hk_array *const[]){x, weight, bias}, 3, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_conv2d, (hk_source at, hk_array *x, hk_array *weight, hk_array *bias,
-                               const hk_conv2d_options *options),
-       (x, weight, bias, options))
 
 hk_array *(hk_conv2d_transpose)(hk_array *x, hk_array *weight, hk_array *bias,
                                 const hk_conv2d_transpose_options *options)
@@ -2688,10 +2249,6 @@ hk_array *(hk_conv2d_transpose)(hk_array *x, hk_array *weight, hk_array *bias,
     return hki_op_call(&hki_op_conv2d_transpose, (hk_array *const[]){x, weight, bias}, 3, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_conv2d_transpose, (hk_source at, hk_array *x, hk_array *weight,
-                                         hk_array *bias,
-                                         const hk_conv2d_transpose_options *options),
-       (x, weight, bias, options))
 
 hk_array *(hk_conv1d)(hk_array *x, hk_array *weight, hk_array *bias,
                       const hk_conv1d_options *options)
@@ -2699,77 +2256,54 @@ hk_array *(hk_conv1d)(hk_array *x, hk_array *weight, hk_array *bias,
     return hki_op_call(&hki_op_conv1d, (hk_array *const[]){x, weight, bias}, 3, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_conv1d, (hk_source at, hk_array *x, hk_array *weight, hk_array *bias,
-                               const hk_conv1d_options *options),
-       (x, weight, bias, options))
 
 hk_array *(hk_max_pool2d)(hk_array *x, const hk_max_pool2d_options *options)
 {
     return hki_op_call(&hki_op_max_pool2d, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_max_pool2d, (hk_source at, hk_array *x, const hk_max_pool2d_options *options),
-       (x, options))
 
 hk_array *(hk_avg_pool2d)(hk_array *x, const hk_avg_pool2d_options *options)
 {
     return hki_op_call(&hki_op_avg_pool2d, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_avg_pool2d, (hk_source at, hk_array *x, const hk_avg_pool2d_options *options),
-       (x, options))
 
 hk_array *(hk_max_pool1d)(hk_array *x, const hk_max_pool1d_options *options)
 {
     return hki_op_call(&hki_op_max_pool1d, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_max_pool1d, (hk_source at, hk_array *x, const hk_max_pool1d_options *options),
-       (x, options))
 
 hk_array *(hk_avg_pool1d)(hk_array *x, const hk_avg_pool1d_options *options)
 {
     return hki_op_call(&hki_op_avg_pool1d, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_avg_pool1d, (hk_source at, hk_array *x, const hk_avg_pool1d_options *options),
-       (x, options))
 
 hk_array *(hk_adaptive_avg_pool2d)(hk_array *x, const hk_adaptive_avg_pool2d_options *options)
 {
     return hki_op_call(&hki_op_adaptive_avg_pool2d, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_adaptive_avg_pool2d, (hk_source at, hk_array *x,
-                                            const hk_adaptive_avg_pool2d_options *options),
-       (x, options))
 
 hk_array *(hk_adaptive_max_pool2d)(hk_array *x, const hk_adaptive_max_pool2d_options *options)
 {
     return hki_op_call(&hki_op_adaptive_max_pool2d, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_adaptive_max_pool2d, (hk_source at, hk_array *x,
-                                            const hk_adaptive_max_pool2d_options *options),
-       (x, options))
 
 hk_array *(hk_adaptive_avg_pool1d)(hk_array *x, const hk_adaptive_avg_pool1d_options *options)
 {
     return hki_op_call(&hki_op_adaptive_avg_pool1d, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_adaptive_avg_pool1d, (hk_source at, hk_array *x,
-                                            const hk_adaptive_avg_pool1d_options *options),
-       (x, options))
 
 hk_array *(hk_adaptive_max_pool1d)(hk_array *x, const hk_adaptive_max_pool1d_options *options)
 {
     return hki_op_call(&hki_op_adaptive_max_pool1d, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_adaptive_max_pool1d, (hk_source at, hk_array *x,
-                                            const hk_adaptive_max_pool1d_options *options),
-       (x, options))
 
 hk_array *(hk_batch_norm)(hk_array *x, hk_array *gamma, hk_array *beta, hk_array *mean,
                           hk_array *variance, const hk_batch_norm_options *options)
@@ -2777,10 +2311,6 @@ hk_array *(hk_batch_norm)(hk_array *x, hk_array *gamma, hk_array *beta, hk_array
     return hki_op_call(&hki_op_batch_norm, (hk_array *const[]){x, gamma, beta, mean, variance}, 5, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_batch_norm, (hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
-                                   hk_array *mean, hk_array *variance,
-                                   const hk_batch_norm_options *options),
-       (x, gamma, beta, mean, variance, options))
 
 hk_array *(hk_layer_norm)(hk_array *x, hk_array *gamma, hk_array *beta,
                           const hk_layer_norm_options *options)
@@ -2788,18 +2318,12 @@ hk_array *(hk_layer_norm)(hk_array *x, hk_array *gamma, hk_array *beta,
     return hki_op_call(&hki_op_layer_norm, (hk_array *const[]){x, gamma, beta}, 3, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_layer_norm, (hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
-                                   const hk_layer_norm_options *options),
-       (x, gamma, beta, options))
 
 hk_array *(hk_rms_norm)(hk_array *x, hk_array *gamma, const hk_rms_norm_options *options)
 {
     return hki_op_call(&hki_op_rms_norm, (hk_array *const[]){x, gamma}, 2, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_rms_norm, (hk_source at, hk_array *x, hk_array *gamma,
-                                 const hk_rms_norm_options *options),
-       (x, gamma, options))
 
 hk_array *(hk_group_norm)(hk_array *x, hk_array *gamma, hk_array *beta,
                           const hk_group_norm_options *options)
@@ -2807,36 +2331,24 @@ hk_array *(hk_group_norm)(hk_array *x, hk_array *gamma, hk_array *beta,
     return hki_op_call(&hki_op_group_norm, (hk_array *const[]){x, gamma, beta}, 3, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_group_norm, (hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
-                                   const hk_group_norm_options *options),
-       (x, gamma, beta, options))
 
 hk_array *(hk_mse_loss)(hk_array *x, hk_array *target, const hk_mse_loss_options *options)
 {
     return hki_op_call(&hki_op_mse_loss, (hk_array *const[]){x, target}, 2, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_mse_loss, (hk_source at, hk_array *x, hk_array *target,
-                                 const hk_mse_loss_options *options),
-       (x, target, options))
 
 hk_array *(hk_l1_loss)(hk_array *x, hk_array *target, const hk_l1_loss_options *options)
 {
     return hki_op_call(&hki_op_l1_loss, (hk_array *const[]){x, target}, 2, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_l1_loss, (hk_source at, hk_array *x, hk_array *target,
-                                const hk_l1_loss_options *options),
-       (x, target, options))
 
 hk_array *(hk_huber_loss)(hk_array *x, hk_array *target, const hk_huber_loss_options *options)
 {
     return hki_op_call(&hki_op_huber_loss, (hk_array *const[]){x, target}, 2, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_huber_loss, (hk_source at, hk_array *x, hk_array *target,
-                                   const hk_huber_loss_options *options),
-       (x, target, options))
 
 hk_array *(hk_binary_cross_entropy_with_logits)(hk_array *x, hk_array *target,
                                                 const hk_binary_cross_entropy_with_logits_options *options)
@@ -2844,19 +2356,12 @@ hk_array *(hk_binary_cross_entropy_with_logits)(hk_array *x, hk_array *target,
     return hki_op_call(&hki_op_binary_cross_entropy_with_logits, (hk_array *const[]){x, target}, 2, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_binary_cross_entropy_with_logits, (hk_source at, hk_array *x,
-                                                         hk_array *target,
-                                                         const hk_binary_cross_entropy_with_logits_options *options),
-       (x, target, options))
 
 hk_array *(hk_hinge_loss)(hk_array *x, hk_array *target, const hk_hinge_loss_options *options)
 {
     return hki_op_call(&hki_op_hinge_loss, (hk_array *const[]){x, target}, 2, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_hinge_loss, (hk_source at, hk_array *x, hk_array *target,
-                                   const hk_hinge_loss_options *options),
-       (x, target, options))
 
 hk_array *(hk_kl_divergence_loss)(hk_array *x, hk_array *target,
                                   const hk_kl_divergence_loss_options *options)
@@ -2864,9 +2369,6 @@ hk_array *(hk_kl_divergence_loss)(hk_array *x, hk_array *target,
     return hki_op_call(&hki_op_kl_divergence_loss, (hk_array *const[]){x, target}, 2, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_kl_divergence_loss, (hk_source at, hk_array *x, hk_array *target,
-                                           const hk_kl_divergence_loss_options *options),
-       (x, target, options))
 
 hk_array *(hk_binary_cross_entropy)(hk_array *x, hk_array *target,
                                     const hk_binary_cross_entropy_options *options)
@@ -2874,9 +2376,6 @@ hk_array *(hk_binary_cross_entropy)(hk_array *x, hk_array *target,
     return hki_op_call(&hki_op_binary_cross_entropy, (hk_array *const[]){x, target}, 2, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_binary_cross_entropy, (hk_source at, hk_array *x, hk_array *target,
-                                             const hk_binary_cross_entropy_options *options),
-       (x, target, options))
 
 hk_array *(hk_cross_entropy_loss)(hk_array *x, hk_array *labels, hk_array *weight,
                                   const hk_cross_entropy_loss_options *options)
@@ -2884,10 +2383,6 @@ hk_array *(hk_cross_entropy_loss)(hk_array *x, hk_array *labels, hk_array *weigh
     return hki_op_call(&hki_op_cross_entropy_loss, (hk_array *const[]){x, labels, weight}, 3, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_cross_entropy_loss, (hk_source at, hk_array *x, hk_array *labels,
-                                           hk_array *weight,
-                                           const hk_cross_entropy_loss_options *options),
-       (x, labels, weight, options))
 
 hk_array *(hk_nll_loss)(hk_array *x, hk_array *labels, hk_array *weight,
                         const hk_nll_loss_options *options)
@@ -2895,9 +2390,6 @@ hk_array *(hk_nll_loss)(hk_array *x, hk_array *labels, hk_array *weight,
     return hki_op_call(&hki_op_nll_loss, (hk_array *const[]){x, labels, weight}, 3, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_nll_loss, (hk_source at, hk_array *x, hk_array *labels, hk_array *weight,
-                                 const hk_nll_loss_options *options),
-       (x, labels, weight, options))
 
 hk_array *(hk_cosine_similarity)(hk_array *x, hk_array *y, int64_t axis)
 {
@@ -2907,8 +2399,6 @@ hk_array *(hk_cosine_similarity)(hk_array *x, hk_array *y, int64_t axis)
     return hki_op_call(&hki_op_cosine_similarity, (hk_array *const[]){x, y}, 2, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_cosine_similarity, (hk_source at, hk_array *x, hk_array *y, int64_t axis),
-       (x, y, axis))
 
 hk_array *(hk_cosine_embedding_loss)(hk_array *x, hk_array *y, hk_array *target,
                                      const hk_cosine_embedding_loss_options *options)
@@ -2916,10 +2406,6 @@ hk_array *(hk_cosine_embedding_loss)(hk_array *x, hk_array *y, hk_array *target,
     return hki_op_call(&hki_op_cosine_embedding_loss, (hk_array *const[]){x, y, target}, 3, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_cosine_embedding_loss, (hk_source at, hk_array *x, hk_array *y,
-                                              hk_array *target,
-                                              const hk_cosine_embedding_loss_options *options),
-       (x, y, target, options))
 
 hk_array *(hk_triplet_margin_loss)(hk_array *anchor, hk_array *positive, hk_array *negative,
                                    const hk_triplet_margin_loss_options *options)
@@ -2927,10 +2413,6 @@ hk_array *(hk_triplet_margin_loss)(hk_array *anchor, hk_array *positive, hk_arra
     return hki_op_call(&hki_op_triplet_margin_loss, (hk_array *const[]){anchor, positive, negative}, 3, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_triplet_margin_loss, (hk_source at, hk_array *anchor, hk_array *positive,
-                                            hk_array *negative,
-                                            const hk_triplet_margin_loss_options *options),
-       (anchor, positive, negative, options))
 
 hk_array *(hk_scaled_dot_product_attention)(hk_array *query, hk_array *key, hk_array *value,
                                             hk_array *mask,
@@ -2939,10 +2421,6 @@ hk_array *(hk_scaled_dot_product_attention)(hk_array *query, hk_array *key, hk_a
     return hki_op_call(&hki_op_scaled_dot_product_attention, (hk_array *const[]){query, key, value, mask}, 4, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_scaled_dot_product_attention, (hk_source at, hk_array *query, hk_array *key,
-                                                     hk_array *value, hk_array *mask,
-                                                     const hk_scaled_dot_product_attention_options *options),
-       (query, key, value, mask, options))
 
 hk_array *(hk_slice_step)(hk_array *x, int64_t axis, int64_t begin, int64_t end, int64_t step)
 {
@@ -2955,9 +2433,6 @@ hk_array *(hk_slice_step)(hk_array *x, int64_t axis, int64_t begin, int64_t end,
     return hki_op_call(&hki_op_slice_step, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_slice_step, (hk_source at, hk_array *x, int64_t axis, int64_t begin,
-                                   int64_t end, int64_t step),
-       (x, axis, begin, end, step))
 
 hk_array *(hk_flip)(hk_array *x, int64_t axis)
 {
@@ -2967,8 +2442,6 @@ hk_array *(hk_flip)(hk_array *x, int64_t axis)
     return hki_op_call(&hki_op_flip, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_flip, (hk_source at, hk_array *x, int64_t axis),
-       (x, axis))
 
 hk_array *(hk_expand_dims)(hk_array *x, int64_t axis)
 {
@@ -2978,8 +2451,6 @@ hk_array *(hk_expand_dims)(hk_array *x, int64_t axis)
     return hki_op_call(&hki_op_expand_dims, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_expand_dims, (hk_source at, hk_array *x, int64_t axis),
-       (x, axis))
 
 hk_array *(hk_squeeze)(hk_array *x, int64_t axis)
 {
@@ -2989,8 +2460,6 @@ hk_array *(hk_squeeze)(hk_array *x, int64_t axis)
     return hki_op_call(&hki_op_squeeze, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_squeeze, (hk_source at, hk_array *x, int64_t axis),
-       (x, axis))
 
 hk_array *(hk_swapaxes)(hk_array *x, int64_t axis1, int64_t axis2)
 {
@@ -3001,8 +2470,6 @@ hk_array *(hk_swapaxes)(hk_array *x, int64_t axis1, int64_t axis2)
     return hki_op_call(&hki_op_swapaxes, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_swapaxes, (hk_source at, hk_array *x, int64_t axis1, int64_t axis2),
-       (x, axis1, axis2))
 
 hk_array *(hk_moveaxis)(hk_array *x, int64_t source, int64_t destination)
 {
@@ -3013,8 +2480,6 @@ hk_array *(hk_moveaxis)(hk_array *x, int64_t source, int64_t destination)
     return hki_op_call(&hki_op_moveaxis, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_moveaxis, (hk_source at, hk_array *x, int64_t source, int64_t destination),
-       (x, source, destination))
 
 hk_array *(hk_permute_dims)(hk_array *x, hk_dims axes)
 {
@@ -3024,8 +2489,6 @@ hk_array *(hk_permute_dims)(hk_array *x, hk_dims axes)
     return hki_op_call(&hki_op_permute_dims, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_permute_dims, (hk_source at, hk_array *x, hk_dims axes),
-       (x, axes))
 
 hk_array *(hk_diagonal)(hk_array *x, int64_t offset)
 {
@@ -3035,8 +2498,6 @@ hk_array *(hk_diagonal)(hk_array *x, int64_t offset)
     return hki_op_call(&hki_op_diagonal, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_diagonal, (hk_source at, hk_array *x, int64_t offset),
-       (x, offset))
 
 hk_array *(hk_sliding_window)(hk_array *x, int64_t axis, int64_t size, int64_t step)
 {
@@ -3048,9 +2509,6 @@ hk_array *(hk_sliding_window)(hk_array *x, int64_t axis, int64_t size, int64_t s
     return hki_op_call(&hki_op_sliding_window, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_sliding_window, (hk_source at, hk_array *x, int64_t axis, int64_t size,
-                                       int64_t step),
-       (x, axis, size, step))
 
 hk_array *(hk_concat)(hk_array *const *arrays, int count, int64_t axis)
 {
@@ -3060,8 +2518,6 @@ hk_array *(hk_concat)(hk_array *const *arrays, int count, int64_t axis)
     return hki_op_call(&hki_op_concat, arrays, count, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_concat, (hk_source at, hk_array *const *arrays, int count, int64_t axis),
-       (arrays, count, axis))
 
 hk_array *(hk_stack)(hk_array *const *arrays, int count, int64_t axis)
 {
@@ -3071,8 +2527,6 @@ hk_array *(hk_stack)(hk_array *const *arrays, int count, int64_t axis)
     return hki_op_call(&hki_op_stack, arrays, count, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_stack, (hk_source at, hk_array *const *arrays, int count, int64_t axis),
-       (arrays, count, axis))
 
 hk_array *(hk_roll)(hk_array *x, int64_t shift, int64_t axis)
 {
@@ -3083,8 +2537,6 @@ hk_array *(hk_roll)(hk_array *x, int64_t shift, int64_t axis)
     return hki_op_call(&hki_op_roll, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_roll, (hk_source at, hk_array *x, int64_t shift, int64_t axis),
-       (x, shift, axis))
 
 hk_array *(hk_repeat)(hk_array *x, int64_t repeats, int64_t axis)
 {
@@ -3095,8 +2547,6 @@ hk_array *(hk_repeat)(hk_array *x, int64_t repeats, int64_t axis)
     return hki_op_call(&hki_op_repeat, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_repeat, (hk_source at, hk_array *x, int64_t repeats, int64_t axis),
-       (x, repeats, axis))
 
 hk_array *(hk_tile)(hk_array *x, int64_t repeats, int64_t axis)
 {
@@ -3107,8 +2557,6 @@ hk_array *(hk_tile)(hk_array *x, int64_t repeats, int64_t axis)
     return hki_op_call(&hki_op_tile, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_tile, (hk_source at, hk_array *x, int64_t repeats, int64_t axis),
-       (x, repeats, axis))
 
 hk_array *(hk_pad)(hk_array *x, int64_t axis, const int64_t *width, int64_t mode, double value)
 {
@@ -3121,9 +2569,6 @@ hk_array *(hk_pad)(hk_array *x, int64_t axis, const int64_t *width, int64_t mode
     return hki_op_call(&hki_op_pad, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_pad, (hk_source at, hk_array *x, int64_t axis, const int64_t *width,
-                            int64_t mode, double value),
-       (x, axis, width, mode, value))
 
 hk_array *(hk_take_along_axis)(hk_array *x, hk_array *indices, int64_t axis)
 {
@@ -3133,8 +2578,6 @@ hk_array *(hk_take_along_axis)(hk_array *x, hk_array *indices, int64_t axis)
     return hki_op_call(&hki_op_take_along_axis, (hk_array *const[]){x, indices}, 2, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_take_along_axis, (hk_source at, hk_array *x, hk_array *indices, int64_t axis),
-       (x, indices, axis))
 
 hk_array *(hk_scatter_add)(hk_array *x, hk_array *indices, hk_array *updates, int64_t axis)
 {
@@ -3144,9 +2587,6 @@ hk_array *(hk_scatter_add)(hk_array *x, hk_array *indices, hk_array *updates, in
     return hki_op_call(&hki_op_scatter_add, (hk_array *const[]){x, indices, updates}, 3, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_scatter_add, (hk_source at, hk_array *x, hk_array *indices,
-                                    hk_array *updates, int64_t axis),
-       (x, indices, updates, axis))
 
 hk_array *(hk_scatter)(hk_array *x, hk_array *indices, hk_array *updates, int64_t axis)
 {
@@ -3156,9 +2596,6 @@ hk_array *(hk_scatter)(hk_array *x, hk_array *indices, hk_array *updates, int64_
     return hki_op_call(&hki_op_scatter, (hk_array *const[]){x, indices, updates}, 3, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_scatter, (hk_source at, hk_array *x, hk_array *indices, hk_array *updates,
-                                int64_t axis),
-       (x, indices, updates, axis))
 
 hk_array *(hk_index_select)(hk_array *x, hk_array *indices, int64_t axis)
 {
@@ -3168,40 +2605,30 @@ hk_array *(hk_index_select)(hk_array *x, hk_array *indices, int64_t axis)
     return hki_op_call(&hki_op_index_select, (hk_array *const[]){x, indices}, 2, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_index_select, (hk_source at, hk_array *x, hk_array *indices, int64_t axis),
-       (x, indices, axis))
 
 hk_array *(hk_cholesky)(hk_array *x, const hk_cholesky_options *options)
 {
     return hki_op_call(&hki_op_cholesky, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_cholesky, (hk_source at, hk_array *x, const hk_cholesky_options *options),
-       (x, options))
 
 hk_array *(hk_solve)(hk_array *x, hk_array *b)
 {
     return hki_op_call(&hki_op_solve, (hk_array *const[]){x, b}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_solve, (hk_source at, hk_array *x, hk_array *b),
-       (x, b))
 
 hk_array *(hk_inv)(hk_array *x)
 {
     return hki_op_call(&hki_op_inv, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_inv, (hk_source at, hk_array *x),
-       (x))
 
 hk_array *(hk_det)(hk_array *x)
 {
     return hki_op_call(&hki_op_det, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_det, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_slogdet)(hk_array *x, hk_array **sign, hk_array **logabsdet)
 {
@@ -3211,41 +2638,30 @@ void (hk_slogdet)(hk_array *x, hk_array **sign, hk_array **logabsdet)
     hki_op_give(outputs[0], sign);
     hki_op_give(outputs[1], logabsdet);
 }
-HKI_AT_VOID(hk_slogdet, (hk_source at, hk_array *x, hk_array **sign, hk_array **logabsdet),
-       (x, sign, logabsdet))
 
 hk_array *(hk_eigvalsh)(hk_array *x)
 {
     return hki_op_call(&hki_op_eigvalsh, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_eigvalsh, (hk_source at, hk_array *x),
-       (x))
 
 hk_array *(hk_svdvals)(hk_array *x)
 {
     return hki_op_call(&hki_op_svdvals, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_svdvals, (hk_source at, hk_array *x),
-       (x))
 
 hk_array *(hk_pinv)(hk_array *x, const hk_pinv_options *options)
 {
     return hki_op_call(&hki_op_pinv, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_pinv, (hk_source at, hk_array *x, const hk_pinv_options *options),
-       (x, options))
 
 hk_array *(hk_matrix_rank)(hk_array *x, const hk_matrix_rank_options *options)
 {
     return hki_op_call(&hki_op_matrix_rank, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_matrix_rank, (hk_source at, hk_array *x,
-                                    const hk_matrix_rank_options *options),
-       (x, options))
 
 void (hk_eigh)(hk_array *x, hk_array **values, hk_array **vectors)
 {
@@ -3255,8 +2671,6 @@ void (hk_eigh)(hk_array *x, hk_array **values, hk_array **vectors)
     hki_op_give(outputs[0], values);
     hki_op_give(outputs[1], vectors);
 }
-HKI_AT_VOID(hk_eigh, (hk_source at, hk_array *x, hk_array **values, hk_array **vectors),
-       (x, values, vectors))
 
 void (hk_eig)(hk_array *x, hk_array **values, hk_array **vectors)
 {
@@ -3266,16 +2680,12 @@ void (hk_eig)(hk_array *x, hk_array **values, hk_array **vectors)
     hki_op_give(outputs[0], values);
     hki_op_give(outputs[1], vectors);
 }
-HKI_AT_VOID(hk_eig, (hk_source at, hk_array *x, hk_array **values, hk_array **vectors),
-       (x, values, vectors))
 
 hk_array *(hk_eigvals)(hk_array *x)
 {
     return hki_op_call(&hki_op_eigvals, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_eigvals, (hk_source at, hk_array *x),
-       (x))
 
 void (hk_svd)(hk_array *x, const hk_svd_options *options, hk_array **u, hk_array **s,
               hk_array **vh)
@@ -3287,9 +2697,6 @@ void (hk_svd)(hk_array *x, const hk_svd_options *options, hk_array **u, hk_array
     hki_op_give(outputs[1], s);
     hki_op_give(outputs[2], vh);
 }
-HKI_AT_VOID(hk_svd, (hk_source at, hk_array *x, const hk_svd_options *options, hk_array **u,
-                     hk_array **s, hk_array **vh),
-       (x, options, u, s, vh))
 
 void (hk_qr)(hk_array *x, const hk_qr_options *options, hk_array **q, hk_array **r)
 {
@@ -3299,9 +2706,6 @@ void (hk_qr)(hk_array *x, const hk_qr_options *options, hk_array **q, hk_array *
     hki_op_give(outputs[0], q);
     hki_op_give(outputs[1], r);
 }
-HKI_AT_VOID(hk_qr, (hk_source at, hk_array *x, const hk_qr_options *options, hk_array **q,
-                    hk_array **r),
-       (x, options, q, r))
 
 hk_array *(hk_matrix_power)(hk_array *x, int64_t n)
 {
@@ -3311,17 +2715,12 @@ hk_array *(hk_matrix_power)(hk_array *x, int64_t n)
     return hki_op_call(&hki_op_matrix_power, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_matrix_power, (hk_source at, hk_array *x, int64_t n),
-       (x, n))
 
 hk_array *(hk_matrix_norm)(hk_array *x, const hk_matrix_norm_options *options)
 {
     return hki_op_call(&hki_op_matrix_norm, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_matrix_norm, (hk_source at, hk_array *x,
-                                    const hk_matrix_norm_options *options),
-       (x, options))
 
 hk_array *(hk_vector_norm)(hk_array *x, double ord, hk_dims axes, bool keepdims)
 {
@@ -3333,9 +2732,6 @@ hk_array *(hk_vector_norm)(hk_array *x, double ord, hk_dims axes, bool keepdims)
     return hki_op_call(&hki_op_vector_norm, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_vector_norm, (hk_source at, hk_array *x, double ord, hk_dims axes,
-                                    bool keepdims),
-       (x, ord, axes, keepdims))
 
 hk_array *(hk_cross)(hk_array *x, hk_array *y, int64_t axis)
 {
@@ -3345,63 +2741,47 @@ hk_array *(hk_cross)(hk_array *x, hk_array *y, int64_t axis)
     return hki_op_call(&hki_op_cross, (hk_array *const[]){x, y}, 2, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_cross, (hk_source at, hk_array *x, hk_array *y, int64_t axis),
-       (x, y, axis))
 
 hk_array *(hk_kron)(hk_array *x, hk_array *y)
 {
     return hki_op_call(&hki_op_kron, (hk_array *const[]){x, y}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_kron, (hk_source at, hk_array *x, hk_array *y),
-       (x, y))
 
 hk_array *(hk_real)(hk_array *x)
 {
     return hki_op_call(&hki_op_real, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_real, (hk_source at, hk_array *x),
-       (x))
 
 hk_array *(hk_imag)(hk_array *x)
 {
     return hki_op_call(&hki_op_imag, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_imag, (hk_source at, hk_array *x),
-       (x))
 
 hk_array *(hk_conj)(hk_array *x)
 {
     return hki_op_call(&hki_op_conj, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_conj, (hk_source at, hk_array *x),
-       (x))
 
 hk_array *(hk_angle)(hk_array *x)
 {
     return hki_op_call(&hki_op_angle, (hk_array *const[]){x}, 1, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_angle, (hk_source at, hk_array *x),
-       (x))
 
 hk_array *(hk_complex_of)(hk_array *real, hk_array *imag)
 {
     return hki_op_call(&hki_op_complex_of, (hk_array *const[]){real, imag}, 2, NULL,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_complex_of, (hk_source at, hk_array *real, hk_array *imag),
-       (real, imag))
 
 void (hk_complex_of_into)(hk_array *out, hk_array *real, hk_array *imag)
 {
     hki_op_call_into(&hki_op_complex_of, (hk_array *const[]){real, imag}, 2, NULL, out);
 }
-HKI_AT_VOID(hk_complex_of_into, (hk_source at, hk_array *out, hk_array *real, hk_array *imag),
-       (out, real, imag))
 
 hk_array *(hk_fft)(hk_array *x, int64_t n, int64_t axis, int64_t norm)
 {
@@ -3413,8 +2793,6 @@ hk_array *(hk_fft)(hk_array *x, int64_t n, int64_t axis, int64_t norm)
     return hki_op_call(&hki_op_fft, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_fft, (hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm),
-       (x, n, axis, norm))
 
 hk_array *(hk_ifft)(hk_array *x, int64_t n, int64_t axis, int64_t norm)
 {
@@ -3426,8 +2804,6 @@ hk_array *(hk_ifft)(hk_array *x, int64_t n, int64_t axis, int64_t norm)
     return hki_op_call(&hki_op_ifft, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_ifft, (hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm),
-       (x, n, axis, norm))
 
 hk_array *(hk_rfft)(hk_array *x, int64_t n, int64_t axis, int64_t norm)
 {
@@ -3439,8 +2815,6 @@ hk_array *(hk_rfft)(hk_array *x, int64_t n, int64_t axis, int64_t norm)
     return hki_op_call(&hki_op_rfft, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_rfft, (hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm),
-       (x, n, axis, norm))
 
 hk_array *(hk_irfft)(hk_array *x, int64_t n, int64_t axis, int64_t norm)
 {
@@ -3452,8 +2826,6 @@ hk_array *(hk_irfft)(hk_array *x, int64_t n, int64_t axis, int64_t norm)
     return hki_op_call(&hki_op_irfft, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_irfft, (hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm),
-       (x, n, axis, norm))
 
 hk_array *(hk_hfft)(hk_array *x, int64_t n, int64_t axis, int64_t norm)
 {
@@ -3465,8 +2837,6 @@ hk_array *(hk_hfft)(hk_array *x, int64_t n, int64_t axis, int64_t norm)
     return hki_op_call(&hki_op_hfft, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_hfft, (hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm),
-       (x, n, axis, norm))
 
 hk_array *(hk_ihfft)(hk_array *x, int64_t n, int64_t axis, int64_t norm)
 {
@@ -3478,8 +2848,6 @@ hk_array *(hk_ihfft)(hk_array *x, int64_t n, int64_t axis, int64_t norm)
     return hki_op_call(&hki_op_ihfft, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_ihfft, (hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm),
-       (x, n, axis, norm))
 
 hk_array *(hk_fftn)(hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm)
 {
@@ -3491,8 +2859,6 @@ hk_array *(hk_fftn)(hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm)
     return hki_op_call(&hki_op_fftn, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_fftn, (hk_source at, hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm),
-       (x, sizes, axes, norm))
 
 hk_array *(hk_ifftn)(hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm)
 {
@@ -3504,8 +2870,6 @@ hk_array *(hk_ifftn)(hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm)
     return hki_op_call(&hki_op_ifftn, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_ifftn, (hk_source at, hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm),
-       (x, sizes, axes, norm))
 
 hk_array *(hk_rfftn)(hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm)
 {
@@ -3517,8 +2881,6 @@ hk_array *(hk_rfftn)(hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm)
     return hki_op_call(&hki_op_rfftn, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_rfftn, (hk_source at, hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm),
-       (x, sizes, axes, norm))
 
 hk_array *(hk_irfftn)(hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm)
 {
@@ -3530,9 +2892,6 @@ hk_array *(hk_irfftn)(hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm)
     return hki_op_call(&hki_op_irfftn, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_irfftn, (hk_source at, hk_array *x, hk_dims sizes, hk_dims axes,
-                               int64_t norm),
-       (x, sizes, axes, norm))
 
 hk_array *(hk_fftfreq)(int64_t n, double distance, hk_dtype dtype, hk_device device)
 {
@@ -3544,9 +2903,6 @@ hk_array *(hk_fftfreq)(int64_t n, double distance, hk_dtype dtype, hk_device dev
     return hki_op_call(&hki_op_fftfreq, NULL, 0, &arguments,
                        device, NULL);
 }
-HKI_AT(hk_array *, hk_fftfreq, (hk_source at, int64_t n, double distance, hk_dtype dtype,
-                                hk_device device),
-       (n, distance, dtype, device))
 
 hk_array *(hk_rfftfreq)(int64_t n, double distance, hk_dtype dtype, hk_device device)
 {
@@ -3558,9 +2914,6 @@ hk_array *(hk_rfftfreq)(int64_t n, double distance, hk_dtype dtype, hk_device de
     return hki_op_call(&hki_op_rfftfreq, NULL, 0, &arguments,
                        device, NULL);
 }
-HKI_AT(hk_array *, hk_rfftfreq, (hk_source at, int64_t n, double distance, hk_dtype dtype,
-                                 hk_device device),
-       (n, distance, dtype, device))
 
 hk_array *(hk_fftshift)(hk_array *x, hk_dims axes)
 {
@@ -3570,8 +2923,6 @@ hk_array *(hk_fftshift)(hk_array *x, hk_dims axes)
     return hki_op_call(&hki_op_fftshift, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_fftshift, (hk_source at, hk_array *x, hk_dims axes),
-       (x, axes))
 
 hk_array *(hk_ifftshift)(hk_array *x, hk_dims axes)
 {
@@ -3581,5 +2932,3 @@ hk_array *(hk_ifftshift)(hk_array *x, hk_dims axes)
     return hki_op_call(&hki_op_ifftshift, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
-HKI_AT(hk_array *, hk_ifftshift, (hk_source at, hk_array *x, hk_dims axes),
-       (x, axes))

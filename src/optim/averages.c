@@ -120,8 +120,3 @@ void hk_weight_averages_release(hk_weight_averages *self)
     hk_status_release(self->status);
     free(self);
 }
-
-HKI_AT(hk_weight_averages *, hk_weight_averages_create,
-       (hk_source at, hk_array *const *params, int count, double decay), (params, count, decay))
-HKI_AT_VOID(hk_weight_averages_update, (hk_source at, hk_weight_averages *averages), (averages))
-HKI_AT_VOID(hk_weight_averages_swap, (hk_source at, hk_weight_averages *averages), (averages))

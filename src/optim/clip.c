@@ -89,16 +89,8 @@ void(hk_clip_grad_value)(hk_array *const *params, int count, double limit)
     }
 }
 
-HKI_AT(hk_array *, hk_clip_grad_norm,
-       (hk_source at, hk_array *const *params, int count, double norm), (params, count, norm))
-HKI_AT_VOID(hk_clip_grad_value, (hk_source at, hk_array *const *params, int count, double limit),
-            (params, count, limit))
-
 void(hk_accumulate_grads)(hk_array *const *params, int count)
 {
     for (int i = 0; params && i < count; i++)
         (hk_attach_grad)(params[i], HK_GRAD_ADD);
 }
-
-HKI_AT_VOID(hk_accumulate_grads, (hk_source at, hk_array *const *params, int count),
-            (params, count))

@@ -508,16 +508,3 @@ void(hk_optimizer_scatter)(hk_optimizer *self, int index, hk_array *state)
         hki_optimizer_write_state(self, index, self->params[index].x, index, state, 0);
     hk_status_release(error);
 }
-
-HKI_AT(hk_optimizer *, hk_optimizer_create,
-       (hk_source at, const char *method, hk_array *const *params, int count,
-        const hk_optimizer_options *options),
-       (method, params, count, options))
-HKI_AT_VOID(hk_optimizer_step, (hk_source at, hk_optimizer *optimizer), (optimizer))
-HKI_AT_VOID(hk_optimizer_set_lr, (hk_source at, hk_optimizer *optimizer, double lr),
-            (optimizer, lr))
-HKI_AT(hk_array *, hk_optimizer_gather, (hk_source at, const hk_optimizer *optimizer, int index),
-       (optimizer, index))
-HKI_AT_VOID(hk_optimizer_scatter,
-            (hk_source at, hk_optimizer *optimizer, int index, hk_array *state),
-            (optimizer, index, state))

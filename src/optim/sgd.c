@@ -37,7 +37,3 @@ void(hk_sgd)(hk_array *const *params, int count, const hk_sgd_options *options)
                                     why_without_gradient(params[i]));
     }
 }
-
-HKI_AT_VOID(hk_sgd,
-            (hk_source at, hk_array *const *params, int count, const hk_sgd_options *options),
-            (params, count, options))

@@ -270,12 +270,6 @@ void(hk_batch_norm_over)(hk_group *group, hk_array *const *xs, hk_array *const *
         hki_scope_add(ys[i]);
 }
 
-HKI_AT_VOID(hk_batch_norm_over,
-            (hk_source at, hk_group *group, hk_array *const *xs, hk_array *const *gammas,
-             hk_array *const *betas, hk_array *const *means, hk_array *const *variances, int n,
-             const hk_batch_norm_train_options *options, hk_array **ys),
-            (group, xs, gammas, betas, means, variances, n, options, ys))
-
 /* ---- the layer ------------------------------------------------------------------------------------------------------------------ */
 
 typedef struct over_layer {

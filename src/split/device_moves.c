@@ -398,17 +398,3 @@ void(hk_devices_reduce_scatter)(hk_array *const *xs, int n, int axis, hk_array *
 {
     run_list(&scatter, xs, n, axis, true, out);
 }
-
-HKI_AT_VOID(hk_devices_share,
-            (hk_source at, hk_array *x, const hk_device *devices, int n, hk_array **out),
-            (x, devices, n, out))
-HKI_AT(hk_array *, hk_devices_join, (hk_source at, hk_array *const *parts, int n, hk_device device),
-       (parts, n, device))
-HKI_AT_VOID(hk_devices_sum, (hk_source at, hk_array *const *xs, int n, hk_array **out),
-            (xs, n, out))
-HKI_AT_VOID(hk_devices_all_gather,
-            (hk_source at, hk_array *const *xs, int n, int axis, hk_array **out),
-            (xs, n, axis, out))
-HKI_AT_VOID(hk_devices_reduce_scatter,
-            (hk_source at, hk_array *const *xs, int n, int axis, hk_array **out),
-            (xs, n, axis, out))

@@ -343,6 +343,3 @@ const hk_status *(hk_pipeline_run)(const hk_pipeline_options *options, hk_array 
                      hk_status_message(error));
     return hki_status_lend(error);
 }
-
-HKI_AT(const hk_status *, hk_pipeline_run,
-       (hk_source at, const hk_pipeline_options *options, hk_array **losses), (options, losses))

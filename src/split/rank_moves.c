@@ -42,6 +42,3 @@ hk_array *(hk_group_join)(hk_group *group, hk_array *part)
     hk_array *y = sum_off_tape(group, part);
     return part ? record(group, part, y, "group_join", join_backward) : y;
 }
-
-HKI_AT(hk_array *, hk_group_share, (hk_source at, hk_group *group, hk_array *x), (group, x))
-HKI_AT(hk_array *, hk_group_join, (hk_source at, hk_group *group, hk_array *part), (group, part))

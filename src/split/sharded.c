@@ -349,8 +349,3 @@ hk_optimizer *(hk_optimizer_create_sharded)(const char *method, hk_array *const 
     }
     return hki_optimizer_create_failed(params, is_list ? n * count : 0, error);
 }
-
-HKI_AT(hk_optimizer *, hk_optimizer_create_sharded,
-       (hk_source at, const char *method, hk_array *const *params, int n, int count,
-        hk_group *group, const hk_optimizer_options *options),
-       (method, params, n, count, group, options))

@@ -432,13 +432,3 @@ hk_array *(hk_run_new)(const hk_kernel *kernel, hk_dims shape, hk_dtype dtype,
     let_go(kernel, args);
     return failed_result(&problem, kernel, accesses, count, device);
 }
-
-HKI_AT_VOID(hk_run,
-            (hk_source at, const hk_kernel *kernel, const hk_access *accesses, int count,
-             const void *args, size_t args_bytes, const hk_run_options *options),
-            (kernel, accesses, count, args, args_bytes, options))
-HKI_AT(hk_array *, hk_run_new,
-       (hk_source at, const hk_kernel *kernel, hk_dims shape, hk_dtype dtype,
-        const hk_access *accesses, int count, const void *args, size_t args_bytes,
-        const hk_run_options *options),
-       (kernel, shape, dtype, accesses, count, args, args_bytes, options))

@@ -456,8 +456,3 @@ const hk_status *(hk_checkpoint_load)(const char *path, hk_checkpoint *checkpoin
     hki_parts_deinit(&self.parts);
     return status;
 }
-
-HKI_AT(const hk_status *, hk_checkpoint_save,
-       (hk_source at, const char *path, const hk_checkpoint *checkpoint), (path, checkpoint))
-HKI_AT(const hk_status *, hk_checkpoint_load,
-       (hk_source at, const char *path, hk_checkpoint *checkpoint), (path, checkpoint))

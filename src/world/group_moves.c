@@ -468,15 +468,3 @@ hk_array *(hk_group_barrier)(hk_group *group)
     hki_device *device = hki_device_hold((hk_device){NULL}, &held);
     return done_within(barrier_within, &work, NULL, device);
 }
-
-HKI_AT(hk_array *, hk_group_sum, (hk_source at, hk_group *group, hk_array *x), (group, x))
-HKI_AT(hk_array *, hk_group_reduce_scatter, (hk_source at, hk_group *group, hk_array *x),
-       (group, x))
-HKI_AT(hk_array *, hk_group_all_gather, (hk_source at, hk_group *group, hk_array *x), (group, x))
-HKI_AT(hk_array *, hk_group_all_to_all, (hk_source at, hk_group *group, hk_array *x), (group, x))
-HKI_AT(hk_array *, hk_group_send, (hk_source at, hk_group *group, hk_array *x, int to),
-       (group, x, to))
-HKI_AT(hk_array *, hk_group_receive,
-       (hk_source at, hk_group *group, hk_dims shape, hk_dtype dtype, hk_device device, int from),
-       (group, shape, dtype, device, from))
-HKI_AT(hk_array *, hk_group_barrier, (hk_source at, hk_group *group), (group))

@@ -298,11 +298,3 @@ void(hk_group_broadcast)(hk_group *group, hk_array *const *arrays, int n, int co
     else
         call(&options, arrays);
 }
-
-HKI_AT_VOID(hk_group_all_reduce,
-            (hk_source at, hk_group *group, hk_array *const *arrays, int n, int count,
-             size_t bucket_bytes),
-            (group, arrays, n, count, bucket_bytes))
-HKI_AT_VOID(hk_group_broadcast,
-            (hk_source at, hk_group *group, hk_array *const *arrays, int n, int count, int root),
-            (group, arrays, n, count, root))

@@ -133,28 +133,3 @@ void(hk_operator_call_all)(const hk_operator *op, hk_array *const *inputs, int i
 {
     call_all(op, NULL, inputs, input_count, options, device, outputs, output_count);
 }
-
-HKI_AT(hk_array *, hk_call,
-       (hk_source at, const char *name, hk_array *const *inputs, int input_count,
-        const void *options, hk_device device),
-       (name, inputs, input_count, options, device))
-HKI_AT_VOID(hk_call_into,
-            (hk_source at, const char *name, hk_array *out, hk_array *const *inputs,
-             int input_count, const void *options),
-            (name, out, inputs, input_count, options))
-HKI_AT(hk_array *, hk_operator_call,
-       (hk_source at, const hk_operator *op, hk_array *const *inputs, int input_count,
-        const void *options, hk_device device),
-       (op, inputs, input_count, options, device))
-HKI_AT_VOID(hk_operator_call_into,
-            (hk_source at, const hk_operator *op, hk_array *out, hk_array *const *inputs,
-             int input_count, const void *options),
-            (op, out, inputs, input_count, options))
-HKI_AT_VOID(hk_call_all,
-            (hk_source at, const char *name, hk_array *const *inputs, int input_count,
-             const void *options, hk_device device, hk_array **outputs, int output_count),
-            (name, inputs, input_count, options, device, outputs, output_count))
-HKI_AT_VOID(hk_operator_call_all,
-            (hk_source at, const hk_operator *op, hk_array *const *inputs, int input_count,
-             const void *options, hk_device device, hk_array **outputs, int output_count),
-            (op, inputs, input_count, options, device, outputs, output_count))

@@ -265,11 +265,3 @@ void(hk_operator_call_operands_into)(const hk_operator *op, hk_array *out,
                                 self.beside != NULL, self.refusal.code, "%s", self.refusal.message);
     finish(&self);
 }
-
-HKI_AT(hk_array *, hk_operator_call_operands,
-       (hk_source at, const hk_operator *op, const hk_operand *operands, int count),
-       (op, operands, count))
-HKI_AT_VOID(hk_operator_call_operands_into,
-            (hk_source at, const hk_operator *op, hk_array *out, const hk_operand *operands,
-             int count),
-            (op, out, operands, count))

@@ -316,7 +316,3 @@ hk_array *(hk_einsum)(const char *subscripts, hk_array *const *inputs, int count
     }
     return hki_scope_add(result);
 }
-
-HKI_AT(hk_array *, hk_einsum,
-       (hk_source at, const char *subscripts, hk_array *const *inputs, int count),
-       (subscripts, inputs, count))

@@ -499,30 +499,6 @@ hk_array *(hk_random_int)(int64_t low, int64_t high, hk_dims shape, hk_dtype dty
     return (hk_random_int_from)(NULL, low, high, shape, dtype, device);
 }
 
-HKI_AT(hk_array *, hk_random_uniform_from,
-       (hk_source at, hk_generator *generator, double low, double high, hk_dims shape,
-        hk_dtype dtype, hk_device device),
-       (generator, low, high, shape, dtype, device))
-HKI_AT(hk_array *, hk_random_normal_from,
-       (hk_source at, hk_generator *generator, double mean, double std, hk_dims shape,
-        hk_dtype dtype, hk_device device),
-       (generator, mean, std, shape, dtype, device))
-HKI_AT(hk_array *, hk_random_int_from,
-       (hk_source at, hk_generator *generator, int64_t low, int64_t high, hk_dims shape,
-        hk_dtype dtype, hk_device device),
-       (generator, low, high, shape, dtype, device))
-HKI_AT(hk_array *, hk_random_between_from,
-       (hk_source at, hk_generator *generator, hk_number least, hk_number most, hk_dims shape,
-        hk_dtype dtype, hk_device device),
-       (generator, least, most, shape, dtype, device))
-HKI_AT(hk_array *, hk_random_uniform,
-       (hk_source at, hk_dims shape, hk_dtype dtype, hk_device device), (shape, dtype, device))
-HKI_AT(hk_array *, hk_random_normal,
-       (hk_source at, hk_dims shape, hk_dtype dtype, hk_device device), (shape, dtype, device))
-HKI_AT(hk_array *, hk_random_int,
-       (hk_source at, int64_t low, int64_t high, hk_dims shape, hk_dtype dtype, hk_device device),
-       (low, high, shape, dtype, device))
-
 /* ---- for operators that draw in a way of their own ------------------------------------------------------- */
 
 hki_stream_options hki_stream_begin(hk_generator *generator, const hk_dims *shape, hk_dtype dtype)

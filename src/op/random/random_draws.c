@@ -310,33 +310,3 @@ hk_array *(hk_random_categorical)(hk_array *logits)
 {
     return (hk_random_categorical_from)(NULL, logits);
 }
-
-HKI_AT(hk_array *, hk_random_bernoulli,
-       (hk_source at, double probability, hk_dims shape, hk_dtype dtype, hk_device device),
-       (probability, shape, dtype, device))
-HKI_AT(hk_array *, hk_random_bernoulli_from,
-       (hk_source at, hk_generator *generator, double probability, hk_dims shape, hk_dtype dtype,
-        hk_device device),
-       (generator, probability, shape, dtype, device))
-HKI_AT(hk_array *, hk_random_exponential,
-       (hk_source at, hk_dims shape, hk_dtype dtype, hk_device device), (shape, dtype, device))
-HKI_AT(hk_array *, hk_random_exponential_from,
-       (hk_source at, hk_generator *generator, double scale, hk_dims shape, hk_dtype dtype,
-        hk_device device),
-       (generator, scale, shape, dtype, device))
-HKI_AT(hk_array *, hk_random_permutation, (hk_source at, int64_t n, hk_device device), (n, device))
-HKI_AT(hk_array *, hk_random_permutation_from,
-       (hk_source at, hk_generator *generator, int64_t n, hk_device device), (generator, n, device))
-HKI_AT(hk_array *, hk_shuffle, (hk_source at, hk_array *x), (x))
-HKI_AT(hk_array *, hk_shuffle_from, (hk_source at, hk_generator *generator, hk_array *x),
-       (generator, x))
-HKI_AT(hk_array *, hk_random_choice,
-       (hk_source at, int64_t n, hk_dims shape, bool replace, hk_array *weights, hk_device device),
-       (n, shape, replace, weights, device))
-HKI_AT(hk_array *, hk_random_choice_from,
-       (hk_source at, hk_generator *generator, int64_t n, hk_dims shape, bool replace,
-        hk_array *weights, hk_device device),
-       (generator, n, shape, replace, weights, device))
-HKI_AT(hk_array *, hk_random_categorical, (hk_source at, hk_array *logits), (logits))
-HKI_AT(hk_array *, hk_random_categorical_from,
-       (hk_source at, hk_generator *generator, hk_array *logits), (generator, logits))

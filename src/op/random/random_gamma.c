@@ -85,11 +85,3 @@ hk_array *(hk_random_gamma)(double concentration, hk_dims shape, hk_dtype dtype,
 {
     return (hk_random_gamma_from)(NULL, concentration, 1, shape, dtype, device);
 }
-
-HKI_AT(hk_array *, hk_random_gamma,
-       (hk_source at, double concentration, hk_dims shape, hk_dtype dtype, hk_device device),
-       (concentration, shape, dtype, device))
-HKI_AT(hk_array *, hk_random_gamma_from,
-       (hk_source at, hk_generator *generator, double concentration, double scale, hk_dims shape,
-        hk_dtype dtype, hk_device device),
-       (generator, concentration, scale, shape, dtype, device))

@@ -321,6 +321,3 @@ hk_array *(hk_contiguous)(hk_array *x)
         return whole_view(x);
     return hki_op_call1(&hki_op_copy, x, NULL);
 }
-
-HKI_AT_VOID(hk_assign, (hk_source at, hk_array *dst, hk_array *src), (dst, src))
-HKI_AT(hk_array *, hk_contiguous, (hk_source at, hk_array *x), (x))

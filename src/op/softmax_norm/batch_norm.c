@@ -182,11 +182,6 @@ hk_array *(hk_batch_norm_train)(hk_array *x, hk_array *gamma, hk_array *beta, hk
     return y;
 }
 
-HKI_AT(hk_array *, hk_batch_norm_train,
-       (hk_source at, hk_array *x, hk_array *gamma, hk_array *beta, hk_array *mean,
-        hk_array *variance, const hk_batch_norm_train_options *options),
-       (x, gamma, beta, mean, variance, options))
-
 /* ---- conformance ----------------------------------------------------------------------------------------- */
 
 static int64_t element(const hki_batch_norm_shape *shape, int64_t n, int64_t c, int64_t i)

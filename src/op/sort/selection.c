@@ -316,11 +316,3 @@ hk_array *(hk_bincount)(hk_array *x, hk_array *weights, int64_t minlength)
     }
     return hki_scope_add(result);
 }
-
-HKI_AT(hk_array *, hk_mask_select, (hk_source at, hk_array *x, hk_array *mask), (x, mask))
-HKI_AT_VOID(hk_mask_assign, (hk_source at, hk_array *x, hk_array *mask, hk_array *value),
-            (x, mask, value))
-HKI_AT_VOID(hk_nonzero, (hk_source at, hk_array *x, hk_array **indices, int count),
-            (x, indices, count))
-HKI_AT(hk_array *, hk_bincount, (hk_source at, hk_array *x, hk_array *weights, int64_t minlength),
-       (x, weights, minlength))

@@ -152,13 +152,3 @@ void(hk_unique_all)(hk_array *x, hk_array **values, hk_array **indices, hk_array
          (hk_array * *const[PARTS]){
              [VALUES] = values, [INDICES] = indices, [INVERSE] = inverse, [COUNTS] = counts});
 }
-
-HKI_AT(hk_array *, hk_unique_values, (hk_source at, hk_array *x), (x))
-HKI_AT_VOID(hk_unique_counts, (hk_source at, hk_array *x, hk_array **values, hk_array **counts),
-            (x, values, counts))
-HKI_AT_VOID(hk_unique_inverse, (hk_source at, hk_array *x, hk_array **values, hk_array **inverse),
-            (x, values, inverse))
-HKI_AT_VOID(hk_unique_all,
-            (hk_source at, hk_array *x, hk_array **values, hk_array **indices, hk_array **inverse,
-             hk_array **counts),
-            (x, values, indices, inverse, counts))

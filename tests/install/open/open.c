@@ -7,16 +7,17 @@
 #include <stdio.h>
 
 static sem_t opened;
-static hk_array *(*scalar_at)(hk_source at, hk_number value, hk_dtype dtype, hk_device device);
+static void (*source_set)(const char *file, int line);
+static hk_array *(*scalar)(hk_number value, hk_dtype dtype, hk_device device);
 static hk_device (*device_default)(void);
-static double (*item_at)(hk_source at, hk_array *x, const hk_status **status);
+static double (*item)(hk_array *x, const hk_status **status);
 static void (*array_release)(hk_array *x);
 
 static int use(void)
 {
-    const hk_source here = {__FILE__, __LINE__};
-    hk_array *x = scalar_at(here, hk_number_of_int(42), HK_F32, device_default());
-    const double value = item_at(here, x, NULL);
+    source_set(__FILE__, __LINE__);
+    hk_array *x = scalar(hk_number_of_int(42), HK_F32, device_default());
+    const double value = item(x, NULL);
     array_release(x);
     return value == 42;
 }
@@ -39,11 +40,12 @@ int main(int count, char **arguments)
         fprintf(stderr, "%s\n", dlerror());
         return 1;
     }
-    *(void **)&scalar_at = dlsym(library, "hk_scalar_at");
+    *(void **)&source_set = dlsym(library, "hk_source_set");
+    *(void **)&scalar = dlsym(library, "hk_scalar");
     *(void **)&device_default = dlsym(library, "hk_device_default");
-    *(void **)&item_at = dlsym(library, "hk_item_at");
+    *(void **)&item = dlsym(library, "hk_item");
     *(void **)&array_release = dlsym(library, "hk_array_release");
-    if (!scalar_at || !device_default || !item_at || !array_release || !use())
+    if (!source_set || !scalar || !device_default || !item || !array_release || !use())
         return 1;
     sem_post(&opened);
     pthread_join(other, NULL);
