@@ -45,14 +45,15 @@ if(Python_SOABI MATCHES "^cpython-[0-9]+t")
   set_target_properties(hocket_python PROPERTIES SUFFIX ".${Python_SOABI}.so")
 endif()
 
-# What is Python stands beside the module as links, so that an edit needs no build.
-file(GLOB_RECURSE package_files CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/python/hocket"
-     "${PROJECT_SOURCE_DIR}/python/hocket/*.py" "${PROJECT_SOURCE_DIR}/python/hocket/*.pyi"
-     "${PROJECT_SOURCE_DIR}/python/hocket/py.typed")
-foreach(file IN LISTS package_files)
-  cmake_path(GET file PARENT_PATH folder)
-  file(MAKE_DIRECTORY "${package_folder}/${folder}")
-  file(CREATE_LINK "${PROJECT_SOURCE_DIR}/python/hocket/${file}" "${package_folder}/${file}" SYMBOLIC)
+# What is Python stands beside the module as links, so that an edit needs no build; and so does what the book calls by other names.
+foreach(source python/hocket python/book/hocket)
+  set(source "${PROJECT_SOURCE_DIR}/${source}")
+  file(GLOB_RECURSE package_files CONFIGURE_DEPENDS RELATIVE "${source}" "${source}/*.py" "${source}/*.pyi" "${source}/py.typed")
+  foreach(file IN LISTS package_files)
+    cmake_path(GET file PARENT_PATH folder)
+    file(MAKE_DIRECTORY "${package_folder}/${folder}")
+    file(CREATE_LINK "${source}/${file}" "${package_folder}/${file}" SYMBOLIC)
+  endforeach()
 endforeach()
 
 # Plug-ins are looked for beside the module. They are installed with it, so who builds it alone, as pip does, builds them.
@@ -69,7 +70,7 @@ install(TARGETS hocket_python LIBRARY DESTINATION hocket COMPONENT python EXCLUD
 
 # ---- Tests, one for each file, by the system's pytest
 if(HOCKET_TESTS)
-  file(GLOB python_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/python/tests/test_*.py")
+  file(GLOB python_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/python/tests/test_*.py" "${PROJECT_SOURCE_DIR}/python/book/tests/test_*.py")
   if(HOCKET_SANITIZE) # of the extension; not of documents, and of programs that take minutes then
     list(FILTER python_tests EXCLUDE REGEX "/test_(array_api_strict|array_api_table|book|documents|examples|notebooks|stubs|torch_book|torch_cross_check|tutorial|world)\\.py$")
   endif()
@@ -89,6 +90,8 @@ if(HOCKET_TESTS)
   endforeach()
   if(NOT HOCKET_SANITIZE)
     hocket_test(corners.sample python "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/tests/corners/run" "${PROJECT_BINARY_DIR}")
+  endif()
+  if(HOCKET_ALL_TESTS AND NOT HOCKET_SANITIZE)
     hocket_test(python.other_versions python "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/python/tests/other_versions"
                 "${PROJECT_BINARY_DIR}/python" "${PROJECT_BINARY_DIR}/pythons" "${Python_EXECUTABLE}")
     hocket_test(python.free_threaded python "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/python/tests/free_threaded"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs the cells of a book's Markdown files with Hocket, each file and tab in a fresh process, and prints a table of those that run.
 
-    scripts/run-book --library .../d2l chapter_preliminaries/*.md
+    python/book/run-book --library .../d2l chapter_preliminaries/*.md
 
-Cells run as they stand but for the import rule (tools/book_cells.py) and what --replace says. The network is out of reach: what a
+Cells run as they stand but for the import rule (book_cells.py) and what --replace says. The network is out of reach: what a
 cell would fetch is looked for in the folder of --stand-in, by its name. ../data is a folder for the run.
 """
 

@@ -1,4 +1,4 @@
-"""scripts/run-book and its import rule; the book's own library where it is installed."""
+"""python/book/run-book and its import rule; the book's own library where it is installed."""
 import importlib.util
 import os
 import subprocess
@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-HERE = os.path.join(ROOT, "python", "tests", "book")
-sys.path.insert(0, os.path.join(ROOT, "tools"))
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "book")
+BOOK = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, BOOK)
 import book_cells  # noqa: E402
 
 
@@ -50,7 +50,7 @@ def test_a_cell_gives_its_last_value():
 
 
 def run_book(*arguments):
-    return subprocess.run([sys.executable, os.path.join(ROOT, "tools", "run_book.py"), *arguments], capture_output=True, text=True,
+    return subprocess.run([sys.executable, os.path.join(BOOK, "run_book.py"), *arguments], capture_output=True, text=True,
                           env=os.environ | {"HOCKET_SIM": "1"})
 
 
