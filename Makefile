@@ -10,30 +10,45 @@ GPU_ARGS ?=
 GPU_ARCH ?= 80-real;90
 # ON: warnings are errors, as in CI
 WERROR ?= OFF
+# Whether to build the plug-in for NVIDIA GPUs: AUTO: where CUDA's toolkit is
+CUDA ?= AUTO
 
 .DEFAULT_GOAL := help
-.PHONY: help train test python test-python gpu-bundle test-gpu bench bench-engine bench-book bench-gpu asan tsan docs generate format check-format lint clean
+.PHONY: help train build test check check-all python test-python gpu-bundle test-gpu bench bench-engine bench-book bench-gpu asan tsan docs generate format check-format lint clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
 
 train: ## install what is missing, build, and train LeNet on Fashion-MNIST (ARGS=... for something else)
 	@scripts/install-deps build data
-	cmake --preset release -DHOCKET_WERROR=$(WERROR)
+	cmake --preset release -DHOCKET_WERROR=$(WERROR) -DHOCKET_CUDA=$(CUDA)
 	cmake --build --preset release --target hocket_cli
 	build/release/hocket train $(ARGS)
 
-test: ## install what is missing, build, and run all tests
-	@scripts/install-deps build data test python
-	@scripts/install-pypi
-	@scripts/install-cuda-tools
-	cmake --preset release -DHOCKET_WERROR=$(WERROR)
+build: ## install what is missing, and build the library and the command, for cmake --install build/release
+	@scripts/install-deps build
+	cmake --preset release -DHOCKET_WERROR=$(WERROR) -DHOCKET_CUDA=$(CUDA) -DHOCKET_TESTS=OFF
 	cmake --build --preset release
-	@scripts/run-tests build/release
+
+test: ## install what is missing, build, and run the tests that say whether this build is good, in some minutes
+	@scripts/install-deps build data test python
+	cmake --preset release -DHOCKET_WERROR=$(WERROR) -DHOCKET_CUDA=$(CUDA) -DHOCKET_TESTS=ON
+	cmake --build --preset release
+	@scripts/run-tests build/release -LE '^check$$'
+
+check: ## install what is missing, and check what CI checks beside make test: longer tests, the other compiler, sanitizers
+	@scripts/install-deps build data test python check
+	@scripts/install-pypi
+	@scripts/check -DHOCKET_CUDA=$(CUDA)
+
+check-all: ## all that there is, in an hour: emulated GPUs, each MPI, other Pythons, fuzzing, and make test
+	@scripts/install-deps build data test python check all bench book
+	@scripts/install-pypi
+	@scripts/check --all -DHOCKET_CUDA=$(CUDA)
 
 python: ## install what is missing, and build the Python package into build/release/python, for PYTHONPATH
 	@scripts/install-deps build python
-	cmake --preset release -DHOCKET_WERROR=$(WERROR)
+	cmake --preset release -DHOCKET_WERROR=$(WERROR) -DHOCKET_CUDA=$(CUDA)
 	cmake --build --preset release --target hocket_python
 
 test-python: python ## its tests
@@ -47,7 +62,7 @@ test-gpu: gpu-bundle ## make that folder, and run the tests of GPUs on those of 
 
 bench: ## install what is missing, build, and run every program in bench/
 	@scripts/install-deps build data bench
-	cmake --preset release -DHOCKET_WERROR=$(WERROR)
+	cmake --preset release -DHOCKET_WERROR=$(WERROR) -DHOCKET_CUDA=$(CUDA) -DHOCKET_BENCH=ON
 	cmake --build --preset release
 	@set -e; for program in bench/bench_*.c; do \
 		name=$$(basename $$program .c); echo "== $$name"; \
@@ -55,13 +70,13 @@ bench: ## install what is missing, build, and run every program in bench/
 
 bench-engine: ## install what is missing, build, and measure the engine beside its peers: docs/measurements/engine.md
 	@scripts/install-deps build bench
-	cmake --preset release -DHOCKET_WERROR=$(WERROR)
+	cmake --preset release -DHOCKET_WERROR=$(WERROR) -DHOCKET_CUDA=$(CUDA) -DHOCKET_BENCH=ON
 	cmake --build --preset release --target bench_engine bench_all_reduce
 	@scripts/bench-engine
 
 bench-book: ## install what is missing, build, and run the book's experiments: docs/measurements/book.md
 	@scripts/install-deps build data book
-	cmake --preset release -DHOCKET_WERROR=$(WERROR)
+	cmake --preset release -DHOCKET_WERROR=$(WERROR) -DHOCKET_CUDA=$(CUDA)
 	cmake --build --preset release --target hocket_cli example_front_end example_perceptron
 	@scripts/bench-book --runs $(RUNS)
 
@@ -73,13 +88,13 @@ docs: python ## the documentation site, build/docs/index.html: a tutorial, guide
 	@scripts/build-docs build/docs
 
 asan: ## tests of the library and the Python package under the address, undefined and leak sanitizers
-	@scripts/install-deps build data python ci
+	@scripts/install-deps build data python check
 	cmake --preset asan
 	cmake --build --preset asan
 	@scripts/run-tests build/asan -L '^(unit|program|python)$$'
 
 tsan: ## tests of the library under the thread sanitizer
-	@scripts/install-deps build data ci
+	@scripts/install-deps build data check
 	cmake --preset tsan
 	cmake --build --preset tsan
 	@scripts/run-tests build/tsan -L '^(unit|program)$$'
@@ -97,7 +112,7 @@ check-format: ## say what `make format` would change
 
 lint: ## layers of includes and of symbols, and length of files
 	@scripts/check-layers
-	cmake --preset release -DHOCKET_WERROR=$(WERROR)
+	cmake --preset release -DHOCKET_WERROR=$(WERROR) -DHOCKET_CUDA=$(CUDA)
 	cmake --build --preset release --target hocket_objects
 	@scripts/check-symbols build/release
 	@scripts/check-length

@@ -69,7 +69,7 @@ endif()
 file(GLOB emulation_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/cuda/emulation/*.c"
                                               "${PROJECT_SOURCE_DIR}/tests/cuda/emulation/*.cc")
 set(HOCKET_HAS_EMULATION OFF)
-if(HOCKET_TESTS AND HOCKET_CUDA_INCLUDE AND NOT cuda_missing AND emulation_sources
+if(HOCKET_ALL_TESTS AND HOCKET_CUDA_INCLUDE AND NOT cuda_missing AND emulation_sources
    AND NOT HOCKET_CUDA STREQUAL "OFF")
   set(HOCKET_HAS_EMULATION ON)
 endif()

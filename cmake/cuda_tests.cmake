@@ -134,7 +134,7 @@ if(HOCKET_PACKAGES_PYTHON)
 endif()
 
 # What the compiler made of the kernels: no GPU needed, but the toolkit's disassembler, which takes its time.
-if(TARGET hocket_cuda)
+if(TARGET hocket_cuda AND HOCKET_ALL_TESTS)
   hocket_test(unit.check_cuda_code unit "${PROJECT_SOURCE_DIR}/scripts/check-cuda-code"
               $<TARGET_FILE:hocket_cuda>)
   set_property(TEST unit.check_cuda_code PROPERTY TIMEOUT 600)
@@ -142,7 +142,7 @@ if(TARGET hocket_cuda)
 endif()
 
 # NVIDIA's libraries as they are, where they are: each has the functions that the plug-in takes from it.
-if(HOCKET_CUDA_INCLUDE AND NOT cuda_missing AND NOT HOCKET_CUDA STREQUAL "OFF")
+if(HOCKET_ALL_TESTS AND HOCKET_CUDA_INCLUDE AND NOT cuda_missing AND NOT HOCKET_CUDA STREQUAL "OFF")
   hocket_test_executable(cuda_real_libraries_test "${PROJECT_SOURCE_DIR}/src/device/cuda/cuda_libraries_test.c" tests)
   set_target_properties(cuda_real_libraries_test PROPERTIES OUTPUT_NAME cuda_real_libraries_test)
   target_sources(cuda_real_libraries_test PRIVATE "${PROJECT_SOURCE_DIR}/src/device/cuda/cuda_libraries.c")

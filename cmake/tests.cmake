@@ -5,6 +5,7 @@
 #   html     tests/html/: the page of a timeline in a browser
 #   install  tests/install/: what a user of an installed hocket sees
 #   world    several ranks, by launchers of MPI: cmake/world_tests.cmake; some of them are `sanitized` too
+#   check    make test leaves these out: cmake/tiers.cmake
 #   gpu      programs on the machine's NVIDIA GPUs: cmake/cuda_tests.cmake
 # A test passes by returning 0 and is skipped by returning 77. It runs in <build>/scratch/<name>, so
 # that what it writes is its own.
@@ -61,6 +62,12 @@ endif()
 set(kernel_test "(_kernel|_math|/conv2d_image|/conv2d_block|/convert|/random_fill)_test\\.c$")
 if(HOCKET_SANITIZE STREQUAL "thread") # nothing to see for it: kernels by themselves and files, in one thread
   list(FILTER unit_sources EXCLUDE REGEX "/src/io/|/op/call/copy_elements_test|${kernel_test}")
+  if(NOT HOCKET_ALL_TESTS) # who waits for whom does not depend on what operators compute
+    set(operator_tests ${unit_sources})
+    list(FILTER operator_tests INCLUDE REGEX "/src/op/")
+    list(FILTER operator_tests EXCLUDE REGEX "/src/op/(call|attention|recurrent|random)/")
+    list(REMOVE_ITEM unit_sources ${operator_tests})
+  endif()
 endif()
 foreach(source IN LISTS unit_sources)
   cmake_path(GET source STEM name)
@@ -126,6 +133,9 @@ endif()
 # ---- program
 file(GLOB program_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*.c")
 list(FILTER program_sources EXCLUDE REGEX "\\.inc\\.c$")
+if(HOCKET_SANITIZE STREQUAL "thread" AND NOT HOCKET_ALL_TESTS) # minutes of training
+  list(FILTER program_sources EXCLUDE REGEX "/same_shares\\.c$")
+endif()
 foreach(source IN LISTS program_sources)
   cmake_path(GET source STEM name)
   hocket_test_executable(program_${name} "${source}" tests)
@@ -136,7 +146,9 @@ foreach(source IN LISTS program_sources)
   if(TARGET hocket_cli)
     add_dependencies(program_${name} hocket_cli)
   endif()
-  hocket_test(program.${name} program program_${name})
+  if(NOT name STREQUAL "conformance")
+    hocket_test(program.${name} program program_${name})
+  endif()
 endforeach()
 target_sources(program_models PRIVATE $<TARGET_OBJECTS:hocket_models>)
 target_include_directories(program_models PRIVATE "${PROJECT_SOURCE_DIR}/examples")
@@ -149,6 +161,52 @@ if(NOT HOCKET_SANITIZE STREQUAL "thread")
   hocket_test(program.random_programs.check program program_random_programs)
   set_property(TEST program.random_programs.check APPEND PROPERTY ENVIRONMENT "HOCKET_CHECK=1")
 endif()
+
+# Conformance is a program of its own: the same results with other kernels and another order. Sanitizers make some of it less: their own
+# instruction set is avx2, races do not depend on any, and a serial engine does nothing that the others' tests do not.
+set(some "")
+set(settings ENGINE=serial)
+set(peers none)
+if(HOCKET_SANITIZE STREQUAL "thread")
+  set(settings INLINE_NS=-1)
+  if(NOT HOCKET_ALL_TESTS)
+    set(some 1/4) # of the operators: who waits for whom does not depend on what they compute
+  endif()
+elseif(HOCKET_SANITIZE)
+  set(settings "")
+  set(peers "")
+elseif(CMAKE_C_COMPILER_ID MATCHES "Clang") # what it makes of each set's loops
+  list(APPEND settings ISA=portable ISA=avx2)
+endif()
+if(HOCKET_ALL_TESTS)
+  set(peers none 1e15)
+  list(APPEND settings INLINE_NS=-1 ISA=portable ISA=avx2)
+  if(HOCKET_SANITIZE)
+    list(REMOVE_ITEM settings ISA=avx2)
+    set(peers none)
+  endif()
+  list(REMOVE_DUPLICATES settings)
+endif()
+hocket_test(program.conformance program program_conformance ${some})
+foreach(setting IN LISTS settings)
+  hocket_test(program.conformance.${setting} program program_conformance ${some})
+  set_property(TEST program.conformance.${setting} APPEND PROPERTY ENVIRONMENT "HOCKET_${setting}")
+endforeach()
+# The same on accelerators, linked and not, so fast that pacing them takes no time.
+set(fast "flops=1e15,memory_bandwidth=1e15,launch=0,link=1e15,latency=0,staging=1e15")
+foreach(program conformance random_programs random_captures)
+  set(arguments "")
+  set(its_peers none 1e15)
+  if(program STREQUAL "conformance")
+    set(arguments ${some})
+    set(its_peers ${peers})
+  endif()
+  foreach(peer IN LISTS its_peers)
+    set(name program.${program}.sim.peer_${peer})
+    hocket_test(${name} program program_${program} ${arguments})
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "HOCKET_SIM=2:${fast},peer=${peer}")
+  endforeach()
+endforeach()
 
 # Beside NumPy the program looks at another package, if some Python has it.
 hocket_test(program.python_files.safetensors program program_python_files safetensors)

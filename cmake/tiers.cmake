@@ -1,0 +1,30 @@
+# What runs when, by the names of tests:
+#
+#   make test       what is not listed here
+#   make check      with what is listed here, which has the label `check`; CI runs both
+#   make check-all  with what is built with HOCKET_TESTS=ALL alone (HOCKET_ALL_TESTS in these files)
+#
+# `make test` is what a user needs to trust a build, in minutes; a test that takes longer than a few seconds belongs here.
+
+set(check_tests
+  "^corners\\."                       # a sample of every operator at the ends of its dtypes
+  "clangxx"                           # which a machine may get for make check alone
+  "^html\\."                          # a browser
+  "^install\\.(pkg_config|static|find_package_c$)"
+  "^program\\.conformance\\..*"       # other devices and orders
+  "^program\\.(random_programs|random_captures)\\.(check|sim)"
+  "^program\\.(loss_curves|python_files\\.safetensors|same_shares|same_training|save_killed)$"
+  "^python\\.(array_api_strict|array_api_table|book|cross_check|leaks|notebooks|robustness|sharing|stubs|torch_book|torch_cross_check|tutorial|world)$"
+  "^unit\\.(check_symbols|conv2d|conv2d_kernel|scalar_math|zip_writer)$"
+  "^unit\\.fuzz_"
+  "^world\\.[a-z]+\\.([348]|machines|serial|arrays|checked|beside|library|sim|splits|faults|models|train|resumed)")
+
+get_property(tests DIRECTORY PROPERTY TESTS)
+foreach(test IN LISTS tests)
+  foreach(pattern IN LISTS check_tests)
+    if(test MATCHES "${pattern}")
+      set_property(TEST ${test} APPEND PROPERTY LABELS check)
+      break()
+    endif()
+  endforeach()
+endforeach()
