@@ -228,8 +228,6 @@ static void record_bounds(configuration *how, program *self)
         return;
     program_issue(self);
     hk_trace *trace = hk_trace_stop();
-    if (!trace)
-        return;
     hk_trace_summary summary = hk_trace_get_summary(trace);
     int64_t busiest = 0;
     for (int i = 0; i < summary.queue_count; i++) {

@@ -109,8 +109,9 @@ static int forecast(const char *path, const forecast_options *options,
         return complain_bad_data(options->topology, status);
     int result = 0;
     hk_forecast *made = NULL;
-    hk_trace *recording = hk_trace_read(path, &status);
-    if (recording)
+    hk_trace *recording = hk_trace_read(path);
+    status = hk_trace_status(recording);
+    if (hk_ok(status))
         made = hk_forecast_create(recording, topology, asked, &status);
     if (!made)
         result = complain_bad_data(path, status);

@@ -96,14 +96,15 @@ static bool draw_graph(const hk_trace *trace, const char *path)
 
 static hk_trace *read_trace(const char *path)
 {
-    const hk_status *status;
-    hk_trace *trace = hk_trace_read(path, &status);
-    if (trace)
+    hk_trace *trace = hk_trace_read(path);
+    const hk_status *status = hk_trace_status(trace);
+    if (hk_ok(status))
         return trace;
     if (hk_status_code(status) == HK_BAD_DATA)
         fprintf(stderr, "hocket trace: %s: %s\n", path, hk_status_message(status));
     else
         hk_status_print(status, stderr);
+    hk_trace_release(trace);
     return NULL;
 }
 

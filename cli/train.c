@@ -285,12 +285,8 @@ static bool write_trace(training *self)
     if (!self->is_recording)
         return true;
     hk_trace *trace = hk_trace_stop();
-    bool is_written = false;
-    if (trace)
-        is_written =
-            !hk_status_print(hk_trace_write(trace, HK_TRACE_CHROME, self->options.trace), stderr);
-    else
-        fprintf(stderr, "hocket: --trace: no memory for what was recorded\n");
+    const bool is_written =
+        !hk_status_print(hk_trace_write(trace, HK_TRACE_CHROME, self->options.trace), stderr);
     hk_trace_release(trace);
     return is_written;
 }

@@ -330,7 +330,9 @@ static const hk_status *waits_for_all(void)
 }
 static const hk_status *stops_recording(void)
 {
-    CHECK(!hk_trace_stop());
+    hk_trace *trace = hk_trace_stop();
+    CHECK(!hk_ok(hk_trace_status(trace)));
+    hk_trace_release(trace);
     return hk_wait(old.x);
 }
 static const hk_status *ends_runtime(void)

@@ -16,7 +16,8 @@
 
 HK_BEGIN_DECLS
 
-/* What was recorded. Immutable, counted, thread-safe; outlives the runtime. */
+/* What was recorded. Immutable, counted, thread-safe; outlives the runtime. Never NULL: what cannot be recorded or read is a failed trace,
+ * which has no calls. */
 typedef struct hk_trace hk_trace;
 
 typedef struct hk_trace_options {
@@ -29,9 +30,11 @@ typedef struct hk_trace_options {
  * is under way, as it is all the time with HOCKET_TRACE. Calls issued before, and those that have not finished when
  * it ends, are left out. Blocks only while another thread is in hk_trace_stop. */
 HK_API const hk_status *hk_trace_start(const hk_trace_options *options);
-/* Waits as hk_wait_all does, ends the recording and returns it; NULL when there was none of
+/* Waits as hk_wait_all does, ends the recording and returns it: a failed trace when there was none of
  * hk_trace_start, or in a task, or when host memory is short. Belongs to the caller. */
 HK_API hk_trace *hk_trace_stop(void);
+/* HK_OK, or why the trace is failed; NULL is no trace, which is said too. Lent. Does not block. */
+HK_API const hk_status *hk_trace_status(const hk_trace *trace);
 HK_API hk_trace *hk_trace_retain(hk_trace *trace); /* returns it; NULL is let through */
 /* Drops one count; NULL is ignored. Never blocks. */
 HK_API void hk_trace_release(hk_trace *trace);
@@ -44,17 +47,17 @@ typedef enum hk_trace_format {
     HK_TRACE_TEXT    /* the summary */
 } hk_trace_format;
 
-/* Writes a file, whole or not at all. Blocks on the file only. */
+/* Writes a file, whole or not at all. A failed trace is written nowhere: its own status. Blocks on the file only. */
 HK_API const hk_status *hk_trace_write(const hk_trace *trace, hk_trace_format format,
                                        const char *path);
 /* The same into memory: text that ends with a zero byte, to be freed with free(); *bytes (may be NULL) without
- * it. NULL when host memory is short, the trace is NULL or the format is none. Does not block. */
+ * it. NULL when host memory is short, the trace is NULL or failed, or the format is none. Does not block. */
 HK_API char *hk_trace_text(const hk_trace *trace, hk_trace_format format, size_t *bytes);
-/* Reads a file that HK_TRACE_CHROME wrote. The file may be anything: what is no such trace gives NULL and
- * *status (unless NULL) says where and why. Belongs to the caller. Blocks on the file only. */
-HK_API hk_trace *hk_trace_read(const char *path, const hk_status **status);
+/* Reads a file that HK_TRACE_CHROME wrote. The file may be anything: what is no such trace gives a failed one, which
+ * says where and why. Belongs to the caller. Blocks on the file only. */
+HK_API hk_trace *hk_trace_read(const char *path);
 
-/* What follows computes from the trace alone and does not block; a NULL trace or text gives zeros.
+/* What follows computes from the trace alone and does not block; a failed trace, and a NULL trace or text, gives zeros.
  *
  * Times in nanoseconds. Of simulated devices the model's, and the wall's beside it. */
 typedef struct hk_trace_summary {

@@ -136,9 +136,9 @@ static PyObject *trace_stop(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
     hk_trace *made = hk_trace_stop();
-    if (made)
+    if (py_check(hk_trace_status(made)))
         return trace_of(made);
-    PyErr_SetString(PyExc_RuntimeError, "no recording is under way, or there was no memory for it");
+    hk_trace_release(made);
     return NULL;
 }
 

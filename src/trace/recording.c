@@ -1,4 +1,5 @@
 /* Recording: on request (hk_trace_start), or of a whole run (HOCKET_TRACE). */
+#include "base/hooks.h"
 #include "base/whole_file.h"
 #include "device/device.h"
 #include "engine/engine.h"
@@ -71,13 +72,12 @@ static hki_timeline *collect_locked(const hki_runtime *runtime, hki_trace *trace
     return timeline;
 }
 
-/* Ends recording. *was_recording may be set though NULL is returned: then host memory is short. */
-static hk_trace *end_recording(hki_runtime *runtime, bool *was_recording)
+/* Ends recording. NULL: there was none. */
+static hk_trace *end_recording(hki_runtime *runtime)
 {
     hk_trace *result = NULL;
     hki_lock_acquire(&record_lock);
     hki_trace *trace = hki_runtime_trace_end(runtime);
-    *was_recording = trace;
     if (trace)
         result = hki_trace_object_create(collect_locked(runtime, trace));
     hki_lock_release(&record_lock);
@@ -108,24 +108,32 @@ const hk_status *hk_trace_start(const hk_trace_options *options)
     return hki_status_lend(error ? error : hki_status_ok());
 }
 
+static hk_trace *refused(const char *why)
+{
+    const hki_status_facts facts = {.operation = "trace_stop"};
+    return hki_trace_object_failed(hki_status_create(HK_INVALID_ARGUMENT, &facts, "%s", why));
+}
+
 hk_trace *hk_trace_stop(void)
 {
-    bool was_recording;
-    if (hki_in_task() || path_of_run())
-        return NULL;
+    if (hki_in_task())
+        return refused("a task cannot end a recording; the program does");
+    if (path_of_run())
+        return refused("HOCKET_TRACE is set: the whole run is recorded");
     hki_runtime *runtime = hki_runtime_current_retained();
-    if (!runtime) /* nothing is recorded */
-        return NULL;
-    hk_wait_all();
-    hk_trace *trace = end_recording(runtime, &was_recording);
-    hki_runtime_release(runtime);
-    return trace;
+    hk_trace *trace = NULL;
+    if (runtime) {
+        hk_wait_all();
+        trace = end_recording(runtime);
+        hki_runtime_release(runtime);
+    }
+    return trace ? trace : refused("no recording is under way; hk_trace_start begins one");
 }
 
 /* ---- whole runs -------------------------------------------------------------------------------------------------- */
 
 /* Says so now, not after hours, when the file cannot be written; and does not record then. */
-static void run_started(hki_runtime *runtime)
+void hki_trace_runtime_started(hki_runtime *runtime)
 {
     const char *path = path_of_run();
     const hk_status *error = path ? hki_whole_file_may_write("HOCKET_TRACE", path) : NULL;
@@ -136,11 +144,10 @@ static void run_started(hki_runtime *runtime)
     hk_status_release(error);
 }
 
-static void run_ending(hki_runtime *runtime)
+void hki_trace_runtime_ending(hki_runtime *runtime)
 {
     const char *path = path_of_run();
-    bool was_recording = false;
-    hk_trace *trace = path ? end_recording(runtime, &was_recording) : NULL;
+    hk_trace *trace = path ? end_recording(runtime) : NULL;
     if (trace) {
         const hk_trace_summary summary = hk_trace_get_summary(trace);
         hk_status_print(hk_trace_write(trace, HK_TRACE_CHROME, path), stderr);
@@ -149,15 +156,11 @@ static void run_ending(hki_runtime *runtime)
                     "hocket: HOCKET_TRACE: %llu records did not fit into memory: \"%s\" has not "
                     "got everything\n",
                     (unsigned long long)summary.lost_records, path);
-    } else if (was_recording) {
-        fprintf(stderr, "hocket: HOCKET_TRACE: no host memory to write \"%s\"\n", path);
     }
     hk_trace_release(trace);
 }
 
-__attribute__((constructor)) static void set_hooks(void)
+__attribute__((constructor)) static void watch_forks(void)
 {
-    hki_runtime_started = run_started;
-    hki_runtime_ending = run_ending;
     pthread_atfork(NULL, NULL, child_unlock);
 }

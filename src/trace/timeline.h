@@ -102,7 +102,8 @@ const char *hki_timeline_text(hki_timeline *timeline, const char *text);
 /* hk_trace is a counted timeline. */
 struct hk_trace {
     atomic_uint refs;
-    hki_timeline *timeline;
+    hki_timeline *timeline;  /* NULL where it is failed */
+    const hk_status *status; /* NULL: there was no memory for more */
 };
 
 /* ---- made from it (each file of this room says how) -------------------------------------------------------- */
