@@ -84,6 +84,12 @@ HK_API const char *hk_dtype_name(hk_dtype dtype);
  * kinds and where no integer dtype holds both (uint64 and one with a sign). */
 HK_API bool hk_dtype_promote(hk_dtype a, hk_dtype b, hk_dtype *result);
 
+/* Options. What a call can do otherwise is in a struct hk_<function>_options, whose fields, left 0, have their defaults; NULL is
+ * all of them. Where a default is another number, HK_ZERO says 0 itself, of fields of double: {.momentum = HK_ZERO}. Axes have
+ * HK_FIRST_AXIS for that. Of other integers 0 is never a value. */
+#define HK_ZERO       (-0.0)
+#define HK_FIRST_AXIS INT64_MIN
+
 /* A line of a program. `file` is borrowed and must live until the runtime ends (a string literal, or
  * interned text). */
 typedef struct hk_source {

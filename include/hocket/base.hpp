@@ -79,7 +79,17 @@ template <> struct dtype_of<std::complex<double>> {
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-/* A field of an options struct, such as sum_options: zero means the default. By name, in C++20 and in C++17:
+/* A number that with_... is told: 0 is 0, and not the default. */
+template <typename T> inline T option_of(T value) noexcept
+{
+    return value;
+}
+inline double option_of(double value) noexcept
+{
+    return value == 0 ? HK_ZERO : value;
+}
+
+/* A field of an options struct, such as sum_options: zero means the default, HK_ZERO 0 itself. By name, in C++20 and in C++17:
  *     hk::sum(x, {.axes = {0}, .keepdims = true})
  *     hk::sum(x, hk::sum_options().with_axes({0}).with_keepdims(true)) */
 #define HKI_OPTION(owner, type, name)                                                              \
@@ -87,7 +97,7 @@ template <> struct dtype_of<std::complex<double>> {
     owner with_##name(type value) const                                                            \
     {                                                                                              \
         owner changed = *this;                                                                     \
-        changed.name = value;                                                                      \
+        changed.name = option_of(value);                                                           \
         return changed;                                                                            \
     }
 

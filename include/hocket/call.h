@@ -46,7 +46,7 @@ HK_API hk_array *hk_einsum(const char *subscripts, hk_array *const *inputs, int 
 
 typedef struct hk_batch_norm_train_options {
     double eps;      /* as in hk_batch_norm_options (default: 1e-5) */
-    double momentum; /* weight of this batch in the averages, in (0, 1] (default: 0.1) */
+    double momentum; /* weight of this batch in the averages, in [0, 1] (default: 0.1) */
 } hk_batch_norm_train_options;
 
 /* hk_batch_norm(x, gamma, beta, NULL, NULL, …), and in place, for inference, the moving averages of the

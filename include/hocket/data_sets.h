@@ -83,7 +83,7 @@ enum { HK_TRANSFORM_MOST_CHANNELS = 4 };
 typedef struct hk_transform {
     hk_transform_kind kind;
     int64_t height, width, padding;
-    double probability; /* 0 to 1; 0: 0.5 */
+    double probability; /* 0 to 1 (default: 0.5) */
     float mean[HK_TRANSFORM_MOST_CHANNELS], std[HK_TRANSFORM_MOST_CHANNELS];
     double brightness, contrast, saturation; /* 0 to 1; 0: none */
 } hk_transform;

@@ -44,7 +44,7 @@ typedef enum hk_init_kind {
 typedef struct hk_init {
     hk_init_kind kind;
     double value; /* where the kind says so; finite */
-    double gain;  /* 0: 1 */
+    double gain;  /* (default: 1) */
 } hk_init;
 
 /* A new array, float32 or float64, drawn from this thread's stream. What cannot be drawn is failed. */

@@ -5,7 +5,8 @@
  * dtype, which may be one of the inputs; a call that cannot be made fails it; it is not recorded on
  * the tape. Inputs are broadcast by NumPy's rules where two of them meet element by element, and
  * their dtypes are promoted: see hk_dtype. In C an x or a y that meet so may be a number:
- * see hocket/number.h. Integers wrap around. Options may be NULL for the defaults. The structs
+ * see hocket/number.h. Integers wrap around. Options may be NULL for the defaults, and so may
+ * be each field: HK_ZERO. The structs
  * hk_<operator>_arguments are for hk_call alone. Of several results each is put where its pointer says; the
  * pointer may be NULL for one that is not wanted. A call that cannot be done fails all of them. */
 /* clang-format off */
@@ -1001,8 +1002,7 @@ HK_API hk_array *hk_binary_cross_entropy(hk_array *x, hk_array *target,
  * gradient. For rows without any of this, hk_softmax_cross_entropy is as fast. weight may be
  * NULL. */
 typedef struct hk_cross_entropy_loss_options {
-    int64_t axis; /* of the classes; -1 is the last, minus the number of axes the first (default:
-                     1) */
+    int64_t axis; /* of the classes; -1 is the last, HK_FIRST_AXIS the first (default: 1) */
     int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
     bool ignores; /* labels that are `ignored` count nothing (default: false) */
     int64_t ignored; /* the label that `ignores` means (default: 0) */
@@ -1014,8 +1014,7 @@ HK_API hk_array *hk_cross_entropy_loss(hk_array *x, hk_array *labels, hk_array *
 /* mean of -weight[label] x[label]. Minus x at the labels, x being logarithms of probabilities,
  * as hk_log_softmax gives; all else is as in hk_cross_entropy_loss. weight may be NULL. */
 typedef struct hk_nll_loss_options {
-    int64_t axis; /* of the classes; -1 is the last, minus the number of axes the first (default:
-                     1) */
+    int64_t axis; /* of the classes; -1 is the last, HK_FIRST_AXIS the first (default: 1) */
     int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
     bool ignores; /* labels that are `ignored` count nothing (default: false) */
     int64_t ignored; /* the label that `ignores` means (default: 0) */
@@ -1046,7 +1045,7 @@ HK_API hk_array *hk_cosine_embedding_loss(hk_array *x, hk_array *y, hk_array *ta
  * 1e-6 is added to differences. */
 typedef struct hk_triplet_margin_loss_options {
     int64_t reduction; /* an hk_loss_reduction (default: HK_LOSS_MEAN) */
-    double margin; /* by how much the negative is to be farther, > 0 (default: 1) */
+    double margin; /* by how much the negative is to be farther, >= 0 (default: 1) */
 } hk_triplet_margin_loss_options;
 HK_API hk_array *hk_triplet_margin_loss(hk_array *anchor, hk_array *positive, hk_array *negative,
                                         const hk_triplet_margin_loss_options *options);
@@ -1057,7 +1056,7 @@ HK_API hk_array *hk_triplet_margin_loss(hk_array *anchor, hk_array *positive, hk
  * that sees no key gives 0. What no query sees does not count, be it NaN. mask may be NULL. */
 typedef struct hk_scaled_dot_product_attention_options {
     bool causal; /* query i sees keys 0 to i alone; as many queries as keys (default: false) */
-    double scale; /* what scores are multiplied by, > 0 (default: 1 / sqrt(d)) */
+    double scale; /* what scores are multiplied by, >= 0 (default: 1 / sqrt(d)) */
 } hk_scaled_dot_product_attention_options;
 HK_API hk_array *hk_scaled_dot_product_attention(hk_array *query, hk_array *key, hk_array *value,
                                                  hk_array *mask,

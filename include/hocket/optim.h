@@ -7,7 +7,7 @@
 HK_BEGIN_DECLS
 
 typedef struct hk_sgd_options {
-    double lr;           /* learning rate, >= 0; 0 changes nothing */
+    double lr;           /* learning rate, >= 0: there is no default, so that 0 changes nothing */
     double batch;        /* how many samples the loss was summed over; 0: 1 */
     double weight_decay; /* L2 penalty, >= 0 */
 } hk_sgd_options;
@@ -24,10 +24,9 @@ HK_API void hk_sgd(hk_array *const *params, int count, const hk_sgd_options *opt
  * called from any thread, each step by one at a time. A step may be captured: replays count steps and see new learning rates. */
 typedef struct hk_optimizer hk_optimizer;
 
-/* Zero means the default, which depends on the method: see hk_optimizer_create; who wants 0 itself gives the least number above it,
- * 5e-324. A method refuses options that it does not have. */
+/* Defaults depend on the method: see hk_optimizer_create. HK_ZERO is 0 itself. A method refuses options that it does not have. */
 typedef struct hk_optimizer_options {
-    double lr;    /* learning rate, > 0 */
+    double lr;    /* learning rate, >= 0 */
     double batch; /* how many samples the loss was summed over; default 1 */
     double
         weight_decay; /* >= 0; an L2 penalty, but of adamw: taken off the parameter itself, times lr */
@@ -35,7 +34,7 @@ typedef struct hk_optimizer_options {
     double beta1,
         beta2;      /* adam, adamw, [0, 1): of the averages of gradients and of their squares */
     double rho;     /* rmsprop, adadelta, [0, 1): of the average of squares */
-    double epsilon; /* not sgd and momentum; > 0: what divisors are kept from 0 by */
+    double epsilon; /* not sgd and momentum; >= 0: what divisors are kept from 0 by */
     bool nesterov;  /* momentum: Nesterov's (Sutskever et al. 2013) */
 } hk_optimizer_options;
 

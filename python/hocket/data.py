@@ -3,7 +3,7 @@
 import os as _os
 
 from . import _core
-from ._arguments import refuse_zero as _refuse_zero
+from ._arguments import refuse_zero as _refuse_zero, said as _said
 
 __all__ = [
     "Crop", "DataSet", "Flip", "Jitter", "Loader", "Normalize", "Resize", "Vocabulary", "arrays", "cifar", "csv", "fashion_mnist", "idx",
@@ -233,7 +233,7 @@ def Crop(height, width=None, padding=0):
 
 def Flip(probability=0.5):
     """Left to right."""
-    return _transform(2, probability=probability or 5e-324)  # of 0 the library takes its default; the least number above it is as good
+    return _transform(2, probability=_said(probability))
 
 
 def Normalize(mean, std):

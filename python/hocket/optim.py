@@ -3,7 +3,7 @@
 import copy as _copy
 
 from . import _core
-from ._arguments import refuse_zero as _refuse_zero
+from ._arguments import refuse_zero as _refuse_zero, said as _said
 from ._creation import asarray as _asarray
 from .nn._module import Module as _Module
 
@@ -303,11 +303,6 @@ class SGD(Optimizer):
 _noted = []
 
 
-def _given(value):
-    """Of 0 the library takes its default; the least number above it is as good as 0."""
-    return value or 5e-324
-
-
 class _Stateful(Optimizer):
     """group: ranks (hk.world), each of which keeps a part of the state (ZeRO-1, Rajbhandari et al. 2020). A step then sums gradients over
     all of them, which the program does not do."""
@@ -321,7 +316,7 @@ class _Stateful(Optimizer):
         super().__init__(params, lr)
 
     def _create(self):
-        self._optimizer = _core._optimizer(self._method, self._params, _given(self._lr), *self._options)
+        self._optimizer = _core._optimizer(self._method, self._params, _said(self._lr), *self._options)
         if self._loaded is not None:
             arrays, lr, self._loaded = self._loaded, self._lr, None
             self.load(arrays)
@@ -393,7 +388,7 @@ class Momentum(_Stateful):
     _method = "momentum"
 
     def __init__(self, params, lr=0.01, momentum=0.9, batch=1, weight_decay=0.0, nesterov=False, group=None):
-        super().__init__(params, lr, batch, weight_decay, momentum=_given(momentum), nesterov=nesterov, group=group)
+        super().__init__(params, lr, batch, weight_decay, momentum=_said(momentum), nesterov=nesterov, group=group)
 
 
 class Adam(_Stateful):
@@ -401,7 +396,7 @@ class Adam(_Stateful):
     _method = "adam"
 
     def __init__(self, params, lr=0.001, betas=(0.9, 0.999), epsilon=1e-8, batch=1, weight_decay=0.0, group=None):
-        super().__init__(params, lr, batch, weight_decay, beta1=_given(betas[0]), beta2=_given(betas[1]), epsilon=_given(epsilon), group=group)
+        super().__init__(params, lr, batch, weight_decay, beta1=_said(betas[0]), beta2=_said(betas[1]), epsilon=_said(epsilon), group=group)
 
 
 class AdamW(Adam):
@@ -417,7 +412,7 @@ class RMSprop(_Stateful):
     _method = "rmsprop"
 
     def __init__(self, params, lr=0.01, rho=0.99, epsilon=1e-8, batch=1, weight_decay=0.0, group=None):
-        super().__init__(params, lr, batch, weight_decay, rho=_given(rho), epsilon=_given(epsilon), group=group)
+        super().__init__(params, lr, batch, weight_decay, rho=_said(rho), epsilon=_said(epsilon), group=group)
 
 
 class Adagrad(_Stateful):
@@ -425,7 +420,7 @@ class Adagrad(_Stateful):
     _method = "adagrad"
 
     def __init__(self, params, lr=0.01, epsilon=1e-10, batch=1, weight_decay=0.0, group=None):
-        super().__init__(params, lr, batch, weight_decay, epsilon=_given(epsilon), group=group)
+        super().__init__(params, lr, batch, weight_decay, epsilon=_said(epsilon), group=group)
 
 
 class Adadelta(_Stateful):
@@ -433,7 +428,7 @@ class Adadelta(_Stateful):
     _method = "adadelta"
 
     def __init__(self, params, lr=1.0, rho=0.9, epsilon=1e-6, batch=1, weight_decay=0.0, group=None):
-        super().__init__(params, lr, batch, weight_decay, rho=_given(rho), epsilon=_given(epsilon), group=group)
+        super().__init__(params, lr, batch, weight_decay, rho=_said(rho), epsilon=_said(epsilon), group=group)
 
 
 # ---- learning rates by step: opt.lr = schedule(step) --------------------------------------------------------------

@@ -124,9 +124,13 @@ static bool set_param(call *self, int index, PyObject *value)
     self->given[index] = true;
     if (!convert_param(self, param, value))
         return false;
-    if (!self->entry->hides_zero[index] || !is_zero(param, self->options.bytes + param->offset))
+    void *field = self->options.bytes + param->offset;
+    if (!self->entry->hides_zero[index] || !is_zero(param, field))
         return true;
-    return refuse_zero(self, param, value);
+    if (param->type != HK_PARAM_F64)
+        return refuse_zero(self, param, value);
+    *(double *)field = HK_ZERO;
+    return true;
 }
 
 static bool convert_param(call *self, const hk_operator_param *param, PyObject *value)

@@ -168,7 +168,7 @@ static bool fill_remote(const hki_sampling *from, hki_slice *to, int64_t first, 
                               hki_array_create_pinned);
     const bool issued = is_usable(&filled, count) && filling_issue(from, &filled, first, rows);
     for (int i = 0; i < count && issued; i++)
-        hki_array_transfer(to->fields[i], filled.fields[i], "loader_next", true);
+        hki_hooks.transfer(to->fields[i], filled.fields[i], "loader_next", true);
     hki_slice_drop(&filled);
     return issued;
 }

@@ -1,4 +1,5 @@
 #include "data/transform.h"
+#include "base/option.h"
 
 #include "base/text.h"
 
@@ -76,7 +77,7 @@ static void crop(const hk_transform *self, const uint32_t words[4], float *to, c
 static void flip(const hk_transform *self, const uint32_t words[4], float *to, const float *from,
                  hki_image_size size)
 {
-    const double probability = self->probability > 0 ? self->probability : 0.5;
+    const double probability = hki_option_or(self->probability, 0.5);
     if (unit_of(words[0]) >= probability) {
         memcpy(to, from, (size_t)hki_image_elements(size) * sizeof *to);
         return;

@@ -1,5 +1,6 @@
 /* How parameters begin. */
 #include "array/array.h"
+#include "base/option.h"
 #include "base/source.h"
 #include "op/op.h"
 
@@ -57,7 +58,7 @@ hk_array *(hk_init_draw)(const hk_init *init, hk_dims shape, hk_dtype dtype, hk_
                                        "value is %g and gain %g, but both must be finite",
                                        init->value, init->gain);
     double in, out, width = 0, deviation = 0;
-    const double gain = init->gain == 0 ? 1 : init->gain;
+    const double gain = hki_option_or(init->gain, 1);
     fans(&shape, &in, &out);
     switch (init->kind) {
     case HK_INIT_CONSTANT:

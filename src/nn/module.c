@@ -1,5 +1,6 @@
 /* Modules: trees, calls, lives. */
 #include "nn/module.h"
+#include "base/hooks.h"
 
 #include "base/source.h"
 #include "base/status.h"
@@ -33,7 +34,7 @@ typedef struct calling {
 static _Thread_local const calling *innermost;
 
 /* What messages of refused calls say behind them. */
-static void name_the_module(char *text, size_t bytes)
+void hki_module_describe_place(char *text, size_t bytes)
 {
     if (!innermost)
         return;
@@ -44,11 +45,6 @@ static void name_the_module(char *text, size_t bytes)
         hki_format(text, bytes, " (in %s, %s)", path, kind);
     else
         hki_format(text, bytes, " (in %s)", kind);
-}
-
-__attribute__((constructor)) static void set_hook(void)
-{
-    hki_array_where = name_the_module;
 }
 
 /* ---- lives ---------------------------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* Layers of normalisation. */
+#include "base/option.h"
 #include "nn/module.h"
 #include "op/op.h"
 
@@ -7,11 +8,6 @@
 
 static const hk_init ones = {.kind = HK_INIT_CONSTANT, .value = 1},
                      zeros = {.kind = HK_INIT_CONSTANT};
-
-static double or_default(double value, double fallback)
-{
-    return value == 0 ? fallback : value;
-}
 
 /* ---- over the batch ----------------------------------------------------------------------------------------- */
 
@@ -43,19 +39,19 @@ static hk_array *batch_norm_forward(hk_module *self, hk_array *const *inputs, in
 /* What epsilons may be. */
 static void check_eps(hk_module *self, double eps)
 {
-    if (!(isfinite(eps) && eps > 0))
-        hki_module_fail(self, HK_INVALID_ARGUMENT, "eps is %g, but must be finite and positive",
+    if (!(isfinite(eps) && eps >= 0))
+        hki_module_fail(self, HK_INVALID_ARGUMENT, "eps is %g, but must be finite and not below 0",
                         eps);
 }
 
 hk_module *hk_batch_norm_layer(double eps, double momentum)
 {
-    const hk_batch_norm_train_options options = {.eps = or_default(eps, 1e-5),
-                                                 .momentum = or_default(momentum, 0.1)};
+    const hk_batch_norm_train_options options = {.eps = hki_option_or(eps, 1e-5),
+                                                 .momentum = hki_option_or(momentum, 0.1)};
     hk_module *self = hk_module_create("batch_norm", batch_norm_forward, &options, sizeof options);
     check_eps(self, options.eps);
-    if (!(options.momentum > 0 && options.momentum <= 1))
-        hki_module_fail(self, HK_INVALID_ARGUMENT, "momentum is %g, but must be in (0, 1]",
+    if (!(options.momentum >= 0 && options.momentum <= 1))
+        hki_module_fail(self, HK_INVALID_ARGUMENT, "momentum is %g, but must be in [0, 1]",
                         options.momentum);
     return self;
 }
@@ -115,7 +111,7 @@ static hk_array *norm_forward(hk_module *self, hk_array *const *inputs, int coun
 
 static hk_module *norm_layer_of(const char *kind, norm_layer layer, const char *what, int64_t most)
 {
-    layer.eps = or_default(layer.eps, 1e-5);
+    layer.eps = hki_option_or(layer.eps, 1e-5);
     hk_module *self = hk_module_create(kind, norm_forward, &layer, sizeof layer);
     check_eps(self, layer.eps);
     if (layer.count < 1 || layer.count > most)

@@ -1,6 +1,7 @@
 /* Optimisers: methods of update.def with their state, on the devices of their parameters. */
 #include "optim/optimizer.h"
 #include "autograd/tape.h"
+#include "base/option.h"
 #include "base/text.h"
 #include "op/shape/copy.h"
 #include "op/update/update.h"
@@ -90,29 +91,27 @@ static const hk_status *check_options(const update_method *method,
         if (!checks[i].is_good)
             return hki_status_create(HK_INVALID_ARGUMENT, NULL, "option %s is %g, but must be %s",
                                      checks[i].name, checks[i].value, checks[i].wants);
-        else if (checks[i].value != 0 && checks[i].of && !(checks[i].of & method->has))
+        else if (hki_option_is_set(checks[i].value) && checks[i].of &&
+                 !(checks[i].of & method->has))
             return hki_status_create(HK_INVALID_ARGUMENT, NULL,
                                      "option %s is %g, but %s has none; 0 would be right",
                                      checks[i].name, checks[i].value, method->name);
     return NULL;
 }
 
-static double or_default(double value, double otherwise)
-{
-    return value != 0 ? value : otherwise;
-}
-
 static void take_options(hk_optimizer *self, const hk_optimizer_options *given)
 {
     const update_method *method = self->method;
-    const double first = given->momentum + given->beta1 + given->rho; /* one alone is not 0 */
-    self->lr = or_default(given->lr, method->lr);
+    const double first = method->has & MOMENTUM ? given->momentum
+                         : method->has & RHO    ? given->rho
+                                                : given->beta1;
+    self->lr = hki_option_or(given->lr, method->lr) + 0.0;
     self->options = (hki_update_options){
         .batch = given->batch,
         .weight_decay = given->weight_decay,
-        .beta1 = or_default(first, method->beta1),
-        .beta2 = or_default(given->beta2, method->beta2),
-        .epsilon = or_default(given->epsilon, method->epsilon),
+        .beta1 = hki_option_or(first, method->beta1),
+        .beta2 = hki_option_or(given->beta2, method->beta2),
+        .epsilon = hki_option_or(given->epsilon, method->epsilon),
         .nesterov = given->nesterov,
     };
 }

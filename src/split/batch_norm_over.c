@@ -1,5 +1,6 @@
 /* Batch normalisation whose statistics are over several devices and ranks: sums of each go together and come back, by moves that are
  * on the tape, so that its gradient is that of the calls it is made of. */
+#include "base/option.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "nn/module.h"
@@ -297,7 +298,7 @@ hk_module *hk_batch_norm_over_layer(hk_group *group, double eps, double momentum
 {
     const over_layer layer = {
         .group = group,
-        .options = {.eps = eps == 0 ? 1e-5 : eps, .momentum = momentum == 0 ? 0.1 : momentum}};
+        .options = {.eps = hki_option_or(eps, 1e-5), .momentum = hki_option_or(momentum, 0.1)}};
     hk_module *self = hk_module_create("batch_norm_over", layer_forward, &layer, sizeof layer);
     const hk_status *status = hk_group_status(group);
     if (!hk_ok(status))

@@ -175,11 +175,11 @@ static void do_half(const hki_layout *self, hki_capture_again_fn half, hk_array 
     if (self->n * self->ranks == 1)
         return;
     if (capture)
-        hki_capture_hook.compound_begin(capture, operation, half, arrays, count, self,
-                                        hki_layout_bytes(self), early_bytes);
+        hki_hooks.capture->compound_begin(capture, operation, half, arrays, count, self,
+                                          hki_layout_bytes(self), early_bytes);
     half(arrays, count, self);
     if (capture)
-        hki_capture_hook.compound_end(capture);
+        hki_hooks.capture->compound_end(capture);
 }
 
 /* What this process updates, by pieces: their gradients, or, of NULL, what it was before. */

@@ -149,6 +149,10 @@ static void test_options()
     const auto kept = hk::mean_options().with_axes({-1}).with_keepdims(true);
     CHECK(hk::mean(x, kept).shape() == hk::shape({2, 1}));
     CHECK(std::fabs(hk::std(x).item() - 1.7078) < 1e-3);
+    const hk::array small = {{-1e-4F, 1e-4F}};
+    CHECK(std::fabs(hk::max(hk::rms_norm(small, {}, hk::rms_norm_options().with_eps(0))).item() -
+                    1) < 1e-5);
+    CHECK(hk::max(hk::rms_norm(small, {}, hk::rms_norm_options())).item() < 0.1);
     const hk::array image = hk::ones({1, 1, 4, 4}), weight = hk::ones({1, 1, 3, 3});
     CHECK(hk::conv2d(image, weight).shape() == hk::shape({1, 1, 2, 2}));
     CHECK(hk::conv2d(image, weight, hk::ones({1})).to_vector<float>() == (floats{10, 10, 10, 10}));

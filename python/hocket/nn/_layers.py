@@ -4,7 +4,7 @@ import functools as _functools
 import inspect as _inspect
 
 from .. import _core
-from .._arguments import refuse_zero as _refuse_zero
+from .._arguments import refuse_zero as _refuse_zero, said as _said
 from ._module import Layer, Module
 
 _op = _core.operators
@@ -15,7 +15,8 @@ def _two(value):
 
 
 def _sizes_first(zero=(), inputs_at=0):
-    """Of an __init__: what follows the positional sizes is by name, and is not 0, of which the library takes its default, but for `zero`.
+    """Of an __init__: what follows the positional sizes is by name, and whole numbers are not 0, of which the library takes its default, but
+    for `zero`. Floats of 0 are passed on as 0.
 
     inputs_at: where other libraries want the size of the inputs, which Hocket infers; None: they do not.
     """
@@ -24,7 +25,8 @@ def _sizes_first(zero=(), inputs_at=0):
         sizes = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
         others = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
         flags = {p.name for p in parameters if isinstance(p.default, bool)}
-        checked = [name for name in sizes + others if name not in zero and name not in flags]
+        floats = {p.name for p in parameters if isinstance(p.default, float)}
+        checked = [name for name in sizes + others if name not in zero and name not in flags | floats]
 
         @_functools.wraps(init)
         def sized(self, *args, **options):
@@ -33,7 +35,7 @@ def _sizes_first(zero=(), inputs_at=0):
                 raise TypeError(_too_many(kind, sizes, others, args, inputs_at))
             given = dict(zip(sizes, args), **options)
             _refuse_zero(kind, **{name: given[name] for name in checked if name in given})
-            init(self, *args, **options)
+            init(self, *args, **{name: _said(value) if name in floats else value for name, value in options.items()})
         return sized
     return wrap
 

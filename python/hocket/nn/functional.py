@@ -3,7 +3,7 @@
 import math as _math
 
 from .. import _core
-from .._arguments import refuse_zero as _refuse_zero
+from .._arguments import said as _said
 
 _op = _core.operators
 
@@ -32,8 +32,8 @@ def _reduction(name):
 
 
 def _axis(axis, x):
-    """0 would be the default, 1."""
-    return axis if axis else -x.ndim
+    """The library's 0 is the default, 1; this is its HK_FIRST_AXIS."""
+    return axis if axis else -1 << 63
 
 
 def cross_entropy(logits, labels, reduction="none", *, weight=None, ignore=None, label_smoothing=0.0, axis=-1):
@@ -162,9 +162,8 @@ def avg_pool2d(x, kernel, stride=None, padding=0, ceil_mode=False, count_include
 
 def batch_norm(x, gamma, beta, mean, variance, training=False, momentum=0.1, eps=1e-5):
     """Normalised by mean and variance; while training by the batch's, of which these then are the moving averages, in place."""
-    _refuse_zero("batch_norm", momentum=momentum, eps=eps)
     if training:
-        return _core._batch_norm_train(x, gamma, beta, mean, variance, eps, momentum)
+        return _core._batch_norm_train(x, gamma, beta, mean, variance, _said(eps), _said(momentum))
     return _op["batch_norm"](x, gamma, beta, mean, variance, eps=eps)
 
 

@@ -1,7 +1,7 @@
 """Initial values of parameters: ``nn.Linear(10, init=nn.init.normal(0.01))``, ``net.initialize(nn.init.xavier_uniform())``."""
 
 from .. import _core
-from .._arguments import refuse_zero as _refuse_zero
+from .._arguments import said as _said
 
 __all__ = ["Init", "constant", "fan_in", "he_normal", "he_uniform", "normal", "orthogonal", "uniform", "xavier_normal", "xavier_uniform"]
 
@@ -38,8 +38,7 @@ def fan_in():
 
 
 def _by_gain(kind, gain):
-    _refuse_zero(kind, gain=gain)
-    return Init((kind, 0.0, float(gain)))
+    return Init((kind, 0.0, _said(float(gain))))
 
 
 def xavier_uniform(gain=1.0):

@@ -1,4 +1,5 @@
 /* What HOCKET_SIM and hk_sim_options say of simulated devices. */
+#include "base/option.h"
 #include "base/quote.h"
 #include "base/text.h"
 #include "device/sim/sim_device.h"
@@ -102,7 +103,8 @@ const hk_status *hki_sim_options_complete(hk_sim_options *options)
         if (self->unit == BYTES)
             complete.memory_bytes = (uint64_t)self->standard;
         else
-            *number_of(&complete, self) = self->standard;
+            *number_of(&complete, self) =
+                self->unit == TIME ? hki_option_or(value, self->standard) + 0.0 : self->standard;
     }
     if (complete.peer_bandwidth == 0)
         complete.peer_bandwidth = complete.link_bandwidth;
@@ -118,8 +120,7 @@ static double factor_of(char letter, double base)
     return at ? pow(base, (double)(at - letters + 1)) : 0;
 }
 
-/* A number with its unit at the whole of `text`; false: there is something else. A time of 0 becomes one that is as
- * good as 0 and not the default. */
+/* A number with its unit at the whole of `text`; false: there is something else. A time of 0 becomes HK_ZERO. */
 static bool read_value(const field *self, const char *text, double *value)
 {
     char *end;
@@ -146,7 +147,7 @@ static bool read_value(const field *self, const char *text, double *value)
         return false;
     *value = number * factor;
     if (self->unit == TIME && *value == 0)
-        *value = 1e-9;
+        *value = HK_ZERO;
     return true;
 }
 

@@ -2,12 +2,13 @@
  * CPUs one operator does it in blocks (attention_blocks.c); elsewhere it is made of others
  * (attention_composed.c). */
 #include "op/attention/attention.h"
+#include "base/option.h"
 
 #include <math.h>
 
 #define ATTENTION_OPTIONS(F, op)                                                                   \
     F(op, BOOL, causal, "false", "query i sees keys 0 to i alone; as many queries as keys")        \
-    F(op, F64, scale, "1 / sqrt(d)", "what scores are multiplied by, > 0")
+    F(op, F64, scale, "1 / sqrt(d)", "what scores are multiplied by, >= 0")
 HKI_OPTIONS(scaled_dot_product_attention, ATTENTION_OPTIONS)
 
 enum {
@@ -29,7 +30,7 @@ static bool check_options(hki_call *call)
     const int64_t keys = from_behind(call->inputs[KEY], 2);
     if (!isfinite(o->scale) || o->scale < 0)
         return hki_call_refuse(call, HK_OUT_OF_RANGE,
-                               "scale is %g, but must be above 0, or 0 for the default", o->scale);
+                               "scale is %g, but must be finite and not below 0", o->scale);
     if (o->causal && (queries != keys || call->inputs[MASK]))
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
                                "causal needs as many queries as keys and no mask; there are %lld "
@@ -84,7 +85,7 @@ static double scale_of(const hki_call *call)
 {
     const hki_scaled_dot_product_attention_options *o = call->options;
     const int64_t size = from_behind(call->inputs[QUERY], 1);
-    return o->scale > 0 ? o->scale : size > 0 ? 1 / sqrt((double)size) : 1;
+    return hki_option_or(o->scale, size > 0 ? 1 / sqrt((double)size) : 1);
 }
 
 /* ---- on CPUs in blocks ------------------------------------------------------------------------------------------ */

@@ -1,4 +1,5 @@
 /* Values that belong to matrices, and what is made of them: eigvalsh, svdvals, pinv, matrix_rank. */
+#include "base/option.h"
 #include "op/linalg/spectrum.h"
 #include "op/reduce/reduce.h"
 #include "op/shape/fill.h"
@@ -185,8 +186,8 @@ static double rtol_of(const void *options, const hki_stack *stack, hk_dtype dtyp
 {
     const double rtol = ((const hki_pinv_options *)options)->rtol;
     const double larger = (double)(stack->rows > stack->columns ? stack->rows : stack->columns);
-    return rtol > 0
-               ? rtol
+    return hki_option_is_set(rtol)
+               ? rtol + 0.0
                : larger * (hki_dtype_of_parts(dtype) == HK_F32 ? (double)FLT_EPSILON : DBL_EPSILON);
 }
 

@@ -15,7 +15,7 @@
 #include <math.h>
 
 #define NLL_LOSS_OPTIONS(F, op)                                                                    \
-    F(op, INT, axis, "1", "of the classes; -1 is the last, minus the number of axes the first")    \
+    F(op, INT, axis, "1", "of the classes; -1 is the last, HK_FIRST_AXIS the first")               \
     F(op, INT, reduction, "HK_LOSS_MEAN", "an hk_loss_reduction")                                  \
     F(op, BOOL, ignores, "false", "labels that are `ignored` count nothing")                       \
     F(op, INT, ignored, "0", "the label that `ignores` means")
@@ -191,7 +191,7 @@ static hki_batch_kind rows_batch(hki_batch *batch)
 static int64_t axis_of(const hki_call *call)
 {
     const int64_t axis = ((const hki_nll_loss_options *)call->options)->axis;
-    return axis ? axis : 1;
+    return axis == HK_FIRST_AXIS ? 0 : axis ? axis : 1;
 }
 
 static bool check_labels(hki_call *call, int64_t axis)

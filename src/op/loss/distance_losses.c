@@ -1,5 +1,6 @@
 /* How vectors lie to each other, and losses of that: cosines and triplets. Vectors lie along an axis. Made of other operators. */
 #include "array/axis.h"
+#include "base/option.h"
 #include "op/elementwise/elementwise.h"
 #include "op/reduce/reduce.h"
 #include "op/reduce/sum_products.h"
@@ -15,7 +16,7 @@
     F(op, F64, margin, "0", "a cosine that vectors apart may have; -1 … 1")
 #define TRIPLET_OPTIONS(F, op)                                                                     \
     F(op, INT, reduction, "HK_LOSS_MEAN", "an hk_loss_reduction")                                  \
-    F(op, F64, margin, "1", "by how much the negative is to be farther, > 0")
+    F(op, F64, margin, "1", "by how much the negative is to be farther, >= 0")
 HKI_ARGUMENTS(cosine_similarity, COSINE_ARGUMENTS)
 HKI_OPTIONS(cosine_embedding_loss, COSINE_EMBEDDING_OPTIONS)
 HKI_OPTIONS(triplet_margin_loss, TRIPLET_OPTIONS)
@@ -109,7 +110,7 @@ static bool cosine_embedding_infer(hki_call *call)
 static double triplet_margin(const hki_call *call)
 {
     const double margin = ((const hki_triplet_margin_loss_options *)call->options)->margin;
-    return margin == 0 ? 1 : margin;
+    return hki_option_or(margin, 1);
 }
 
 static bool triplet_infer(hki_call *call)
@@ -117,8 +118,7 @@ static bool triplet_infer(hki_call *call)
     const hki_triplet_margin_loss_options *o = call->options;
     if (!isfinite(o->margin) || o->margin < 0)
         return hki_call_refuse(call, HK_OUT_OF_RANGE,
-                               "margin is %g, but must be above 0, or 0 for the default, 1",
-                               o->margin);
+                               "margin is %g, but must be finite and not below 0", o->margin);
     if (!loss_infer(call, 3, o->reduction))
         return false;
     if (o->reduction != HK_LOSS_NONE)

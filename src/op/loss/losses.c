@@ -1,5 +1,6 @@
 /* Losses of two arrays of one shape, element by element, then their mean, their sum, or each. Made of other operators; a further
  * one is a term, its reference, and a line at the end. */
+#include "base/option.h"
 #include "op/elementwise/elementwise.h"
 #include "op/reduce/reduce.h"
 #include "op/shape/copy.h"
@@ -70,19 +71,18 @@ static hk_array *l1_term(const hki_call *call, hk_array *x, hk_array *target)
 
 HKI_OPTIONS(huber_loss, WITH_DELTA)
 
+static double huber_delta(const hki_huber_loss_options *o)
+{
+    return hki_option_or(o->delta, 1);
+}
+
 static bool huber_infer(hki_call *call)
 {
     const hki_huber_loss_options *o = call->options;
-    if (!isfinite(o->delta) || o->delta < 0)
-        return hki_call_refuse(call, HK_OUT_OF_RANGE,
-                               "delta is %g, but must be above 0, or 0 for the default, 1",
-                               o->delta);
+    if (!isfinite(o->delta) || !(huber_delta(o) > 0))
+        return hki_call_refuse(call, HK_OUT_OF_RANGE, "delta is %g, but must be finite and above 0",
+                               o->delta + 0.0);
     return loss_infer(call);
-}
-
-static double huber_delta(const hki_huber_loss_options *o)
-{
-    return o->delta == 0 ? 1 : o->delta;
 }
 
 /* With e = |x - target| and c = min(e, delta): c (e - c / 2), of which neither branch overflows where the other is meant. */

@@ -1,6 +1,7 @@
 /* Batch normalisation: each channel shifted and scaled to mean 0 and variance 1 over the batch, then by gamma
  * and beta. The loops are in batch_norm_kernel.h. */
 #include "op/softmax_norm/batch_norm.h"
+#include "base/option.h"
 #include "op/softmax_norm/moving_average.h"
 
 #include <hocket/call.h>
@@ -52,7 +53,7 @@ static bool forward_infer(hki_call *call)
             return false;
     if (!isfinite(eps) || eps < 0)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                               "eps is %g, but must be above 0, or 0 for the default, 1e-5", eps);
+                               "eps is %g, but must be finite and not below 0", eps);
     hki_batch_norm_shape shape = hki_batch_norm_shape_of(x->shape.ndim, x->shape.dims);
     if (!mean && shape.channels > 0 && shape.samples * shape.inner < 2)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
@@ -149,13 +150,13 @@ hk_array *(hk_batch_norm_train)(hk_array *x, hk_array *gamma, hk_array *beta, hk
                                 hk_array *variance, const hk_batch_norm_train_options *options)
 {
     static const char operation[] = "batch_norm_train";
-    const double momentum = options && options->momentum != 0 ? options->momentum : 0.1;
+    const double momentum = hki_option_or(options ? options->momentum : 0, 0.1);
     const hki_batch_norm_options forward = {.eps = options ? options->eps : 0};
     hk_array *const inputs[] = {x, gamma, beta, NULL, NULL};
     hk_array *const averages[] = {mean, variance};
     hk_array *saved = NULL;
     hk_array *y = hki_op_call(&hki_op_batch_norm, inputs, 5, &forward, (hk_device){NULL}, &saved);
-    const bool updates = saved && momentum > 0 && momentum <= 1;
+    const bool updates = saved && momentum >= 0 && momentum <= 1;
     for (int i = 0; i < 2; i++) {
         hk_array *average = averages[i];
         if (!updates) {
@@ -164,9 +165,7 @@ hk_array *(hk_batch_norm_train)(hk_array *x, hk_array *gamma, hk_array *beta, hk
                                         "the batch could not be normalised");
             else
                 hki_array_fail_in_place(average, operation, NULL, 0, HK_INVALID_ARGUMENT,
-                                        "momentum is %g, but must be in (0, 1], or 0 for the "
-                                        "default, 0.1",
-                                        momentum);
+                                        "momentum is %g, but must be in [0, 1]", momentum);
             continue;
         }
         const double count = (double)hk_size(x) / (double)x->shape.dims[1];

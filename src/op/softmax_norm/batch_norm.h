@@ -2,6 +2,7 @@
 #ifndef HOCKET_OP_BATCH_NORM_H
 #define HOCKET_OP_BATCH_NORM_H
 
+#include "base/option.h"
 #include "op/op.h"
 #include "op/softmax_norm/batch_norm_kernel.h"
 
@@ -17,7 +18,7 @@ HKI_OPTIONS_STRUCT(batch_norm_backward, BATCH_NORM_BACKWARD_ARGUMENTS)
 static inline double hki_batch_norm_eps(const void *options)
 {
     double eps = ((const hki_batch_norm_options *)options)->eps;
-    return eps > 0 ? eps : 1e-5;
+    return hki_option_or(eps, 1e-5);
 }
 
 /* The gradient of batch_norm_backward, of which what is saved is a part of x: batch_norm_second.c. */

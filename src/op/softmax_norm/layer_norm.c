@@ -93,7 +93,7 @@ static bool forward_infer(hki_call *call)
         return false;
     if (!isfinite(eps) || eps < 0)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                               "eps is %g, but must be above 0, or 0 for the default, 1e-5", eps);
+                               "eps is %g, but must be finite and not below 0", eps);
     hk_dims *saved = &call->out_shape[1];
     call->out_shape[0] = *saved = x->shape;
     saved->ndim = of.groups ? 3 : x->shape.ndim - (int)of.axes + 1;

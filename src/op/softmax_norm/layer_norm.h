@@ -2,6 +2,7 @@
 #ifndef HOCKET_OP_LAYER_NORM_H
 #define HOCKET_OP_LAYER_NORM_H
 
+#include "base/option.h"
 #include "op/op.h"
 #include "op/softmax_norm/row_norm_kernel.h"
 
@@ -27,7 +28,7 @@ typedef hki_layer_norm_backward_options hki_layer_norm_weigh_options;
 static inline double hki_layer_norm_eps(const void *options)
 {
     const double eps = ((const hki_layer_norm_options *)options)->eps;
-    return eps == 0 ? 1e-5 : eps;
+    return hki_option_or(eps, 1e-5);
 }
 
 /* Which of the three operators a call is of, as its gradients know it. */
