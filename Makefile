@@ -36,7 +36,7 @@ test: ## install what is missing, build, and run the tests that say whether this
 	cmake --build --preset release
 	@scripts/run-tests build/release -LE '^check$$'
 
-check: ## install what is missing, and check what CI checks beside make test: longer tests, the other compiler, sanitizers
+check: ## install what is missing, and check what CI checks beside make test: longer tests, sanitizers, format
 	@scripts/install-deps build data test python check
 	@scripts/install-pypi
 	@scripts/check -DHOCKET_CUDA=$(CUDA)

@@ -36,6 +36,6 @@ string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
 file(RELATIVE_PATH pc_libdir "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_LIBDIR}")
 file(RELATIVE_PATH pc_includedir "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
 # The option brings HOCKET_TRACE, as in CMakeLists.txt.
-set(pc_libs_private "-Wl,-u,hk_trace_start -Wl,-u,hki_op_hooks ${HocketBlas_LIBRARY} -ljansson -lpng16 -ljpeg -lz -lm -ldl -pthread")
+set(pc_libs_private "${HocketBlas_LIBRARY} -ljansson -lpng16 -ljpeg -lz -lm -ldl -pthread")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/hocket.pc.in" "${PROJECT_BINARY_DIR}/hocket.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/hocket.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -11,10 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void (*hki_array_autograd_drop)(void *autograd);
-void (*hki_array_capture_refuse)(hk_code code, const char *operation, const char *why);
-void (*hki_array_where)(char *text, size_t bytes);
-
 /* ---- the array for when memory is short --------------------------------------------------------- */
 
 static hki_device no_memory_device = {.index = -1};
@@ -130,8 +126,8 @@ hk_array *hk_array_retain(hk_array *x)
 void hki_array_free(hk_array *x)
 {
     void *autograd = atomic_load_explicit(&x->autograd, memory_order_acquire);
-    if (autograd && hki_array_autograd_drop)
-        hki_array_autograd_drop(autograd);
+    if (autograd)
+        hki_hooks.tape_drop(autograd);
     if (atomic_load_explicit(&hki_config_checks, memory_order_relaxed)) {
         hki_array_bury(x);
         return;

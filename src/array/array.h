@@ -3,6 +3,7 @@
 #define HOCKET_ARRAY_ARRAY_H
 
 #include "base/dtype.h"
+#include "base/hooks.h"
 #include "engine/engine.h"
 
 #include <hocket/array.h>
@@ -131,36 +132,11 @@ static inline char *hki_array_kernel_data(const hk_array *x)
     return data + storage->device->kernel_offset + x->offset * (int64_t)hki_dtype_bytes(x->dtype);
 }
 
-/* Set once by the autograd room: frees array->autograd when the array goes. */
-extern void (*hki_array_autograd_drop)(void *autograd);
-/* Set once by the autograd room: `view` (live, not failed) has been made from `source` and shows some of
- * its elements, as its shape, strides and offset say. Called by hki_array_view. */
-extern void (*hki_array_view_record)(hk_array *source, hk_array *view);
-
-/* Set once by the autograd room: the thread records, and x shows what a recorded call gave, so that values from outside would
- * come behind the tape's back. */
-extern bool (*hki_array_is_result)(hk_array *x);
-
-/* In program order, `to` becomes the values of `from`, of the same shape and dtype, in another
- * device's memory, and fails where `from` has; neither has failed at its call. Asks and tells the
- * tape nothing. is_fresh: `to` has just been made and nobody else has seen it. `operation`: static
- * text, for records and traces. What cannot be issued fails `to`. Set once by the op room: what has gaps
- * needs operators. A program without that room fails `to`. */
-extern void (*hki_array_transfer)(hk_array *to, hk_array *from, const char *operation,
-                                  bool is_fresh);
-
-/* Set once by the graph room: tells the capture that this thread is in, if any, that `operation` (static text) was
- * called, which cannot be done again: for what it is, as `why` says (code HK_OK), or because it was refused with that
- * message. */
-extern void (*hki_array_capture_refuse)(hk_code code, const char *operation, const char *why);
+/* Tells a capture that this thread is in that `operation` cannot be done again, and why. */
 static inline void hki_array_uncapturable(const char *operation, const char *why)
 {
-    if (hki_array_capture_refuse)
-        hki_array_capture_refuse(HK_OK, operation, why);
+    hki_hooks.capture_refuse(HK_OK, operation, why);
 }
-
-/* Set once by the nn room: what messages of refused calls say behind them, such as the layer that this thread is in. */
-extern void (*hki_array_where)(char *text, size_t bytes);
 
 /* All makers below return an array that the innermost scope (else the caller) owns, never NULL: when
  * host memory is short, a static failed array, for which counting is harmless. */

@@ -83,10 +83,8 @@ static void refusal_init(refusal *self, const char *operation, hk_array *const *
     if (hki_format_va(self->message, sizeof self->message, format, args) < 0)
         self->message[0] = '\0';
     const size_t length = strlen(self->message);
-    if (hki_array_where)
-        hki_array_where(self->message + length, sizeof self->message - length);
-    if (hki_array_capture_refuse)
-        hki_array_capture_refuse(code, operation, self->message);
+    hki_hooks.describe_layer(self->message + length, sizeof self->message - length);
+    hki_hooks.capture_refuse(code, operation, self->message);
 }
 
 /* Fails the range of `out`, which tasks may name, by a task of `device`. False when host memory is short. */

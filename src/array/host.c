@@ -97,25 +97,12 @@ static hk_array *filled_on_host(hki_fill_fn fill, void *context, hk_dims shape, 
     return NULL;
 }
 
-/* Until the op room has set its own: a program linked statically without operators. */
-static void no_transfer(hk_array *to, hk_array *from, const char *operation, bool is_fresh)
-{
-    (void)is_fresh;
-    hki_array_fail_in_place(
-        to, operation, &from, 1, HK_UNSUPPORTED,
-        "this program was linked without hocket's operators, which copy between "
-        "memories: add the linker's option -u hki_op_hooks");
-}
-
-void (*hki_array_transfer)(hk_array *to, hk_array *from, const char *operation,
-                           bool is_fresh) = no_transfer;
-
 /* A copy, on its way, of `values` (owned by the scope; dropped). */
 static hk_array *sent(hk_array *values, hki_device *home, const char *operation)
 {
     hk_array *x = hki_array_create(home, values->shape, values->dtype);
     if (!x->failed && hk_size(x))
-        hki_array_transfer(x, values, operation, true);
+        hki_hooks.transfer(x, values, operation, true);
     hk_array_release(hk_take(values));
     return x;
 }
@@ -128,7 +115,7 @@ static hk_code refuse_making(const hki_device *home, const hk_dims *shape, hk_dt
     char text[192];
     if (!home->class || !hki_runtime_alive(home->runtime)) {
         snprintf(why, why_bytes, "the device has failed");
-    } else if (hki_dtype_is_complex(dtype) && home->class->kernels == HKI_CUDA) {
+    } else if (hki_dtype_is_complex(dtype) && hki_device_class_has_own_kernels(home->class)) {
         snprintf(why, why_bytes, "%s takes no %s yet; CPU devices do", home->name,
                  hk_dtype_name(dtype));
         return HK_UNSUPPORTED;
@@ -311,7 +298,7 @@ hk_array *hki_array_readable(hk_array *x, const char *operation)
         return hki_array_no_memory();
     }
     if (!copy->failed)
-        hki_array_transfer(copy, x, operation, true);
+        hki_hooks.transfer(copy, x, operation, true);
     return copy;
 }
 
@@ -499,7 +486,7 @@ static void send(hk_array *x, const void *data)
     hk_array *values = filled_on_host(fill_given, &given, x->shape, x->dtype, x->storage->device,
                                       &code, why, sizeof why);
     if (values && !values->failed)
-        hki_array_transfer(x, values, "write", false);
+        hki_hooks.transfer(x, values, "write", false);
     else
         hki_array_fail_in_place(x, "write", NULL, 0, HK_OUT_OF_MEMORY,
                                 "the host has no memory for a copy of %" PRIu64 " bytes",
@@ -515,7 +502,7 @@ void(hk_write)(hk_array *x, const void *data, size_t bytes)
         hk_status_release(gone);
         return;
     }
-    const bool is_result = x && hki_array_is_result && hki_array_is_result(x);
+    const bool is_result = x && hki_hooks.tape_is_result(x);
     if (x && !x->read_only && !is_result && bytes == bytes_of(x) && (data || !bytes)) {
         if (hki_device_is_host(x->storage->device))
             writing_issue(x, data, bytes);

@@ -82,7 +82,7 @@ static const hk_status *check(hk_array *x, hk_borrow_mode mode)
         return refuse(operation, x, HK_INVALID_ARGUMENT,
                       "x is a broadcast view or memory for reading, which cannot be borrowed for "
                       "writing");
-    if (mode == HK_BORROW_WRITE && hki_array_is_result && hki_array_is_result(x))
+    if (mode == HK_BORROW_WRITE && hki_hooks.tape_is_result(x))
         return refuse(
             operation, x, HK_INVALID_ARGUMENT,
             "while recording, what a call gave that wants a gradient cannot be written into; do it "

@@ -6,9 +6,6 @@
 
 #include <inttypes.h>
 
-void (*hki_array_view_record)(hk_array *source, hk_array *view);
-bool (*hki_array_is_result)(hk_array *x);
-
 /* Untold to the tape; NULL when host memory is short. */
 static hk_array *view_as(hk_array *x, hk_dtype dtype, const hk_dims *shape, const int64_t *strides,
                          int64_t offset, bool read_only)
@@ -38,8 +35,8 @@ static hk_array *view_new(hk_array *x, const hk_dims *shape, const int64_t *stri
     if (!view)
         return hki_array_no_memory();
     /* A failed one too: its gradients must fail, not stay as they were. */
-    if (hki_array_view_record)
-        hki_array_view_record(x, view);
+    if (hki_hooks.tape_record_view)
+        hki_hooks.tape_record_view(x, view);
     return view;
 }
 
@@ -78,8 +75,8 @@ static hk_array *unusable(hk_array *x, const char *operation)
 
 hk_array *hki_array_refuse_view(hk_array *x, hk_array *failed)
 {
-    if (hki_array_view_record && failed != hki_array_no_memory())
-        hki_array_view_record(x, failed);
+    if (hki_hooks.tape_record_view && failed != hki_array_no_memory())
+        hki_hooks.tape_record_view(x, failed);
     return failed;
 }
 

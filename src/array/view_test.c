@@ -217,7 +217,7 @@ static void test_record(void)
     HK_SCOPE;
     hk_array *x = matrix();
     recorded_count = 0;
-    hki_array_view_record = record;
+    hki_hooks.tape_record_view = record;
     hk_array *view = hk_slice(x, 0, 0, 1);
     CHECK(recorded_count == 1 && recorded_source == x && recorded_view == view);
     hk_array *stretched = hk_broadcast_to(view, hk_shape(2, 4));
@@ -225,7 +225,7 @@ static void test_record(void)
     CHECK(stretched->read_only);
     hk_slice(hk_slice(x, 5, 0, 1), 0, 0, 1);
     CHECK_EQ_I64(recorded_count, 4); /* refused views, and views of failed arrays, too */
-    hki_array_view_record = NULL;
+    hki_hooks.tape_record_view = NULL;
 }
 
 static void test_facts(void)

@@ -173,7 +173,7 @@ bool hki_tape_may_vary(hki_tape_node *const *nodes, int node_count, hk_array *co
     return varies;
 }
 
-static void record_call(const hki_call *call, hk_array *const *outputs)
+void hki_tape_record(const hki_call *call, hk_array *const *outputs)
 {
     if (!recording.on)
         return;
@@ -225,7 +225,7 @@ static hki_tape_node *find_whole(hki_tape_node *outer, hki_tape_layout *layout, 
     return hki_tape_node_retain(outer->inputs[0].node);
 }
 
-static void record_view(hk_array *source, hk_array *view)
+void hki_tape_record_view(hk_array *source, hk_array *view)
 {
     if (!recording.on)
         return;
@@ -260,7 +260,7 @@ static bool is_recorded(hk_array *out)
 
 /* x, or what it is a view of, came from a call: new values from outside would have no gradient, and the tape would not know. An
  * attached array may get some: what gradients read of the old ones is watched. */
-static bool is_result(hk_array *x)
+bool hki_tape_is_result(hk_array *x)
 {
     hki_tape_node *node = recording.on ? hki_tape_node_of(x) : NULL;
     const hki_tape_node *source = node && node->kind == HKI_TAPE_VIEW ? node->inputs[0].node : node;
@@ -279,7 +279,7 @@ static bool loses_gradient(const hki_call *call, const hk_array *out)
     return true;
 }
 
-static bool allow_overwrite(hki_call *call, hk_array *out)
+bool hki_tape_allow_overwrite(hki_call *call, hk_array *out)
 {
     if (is_recorded(out))
         return hki_call_refuse(
@@ -296,24 +296,14 @@ static bool allow_overwrite(hki_call *call, hk_array *out)
     return true;
 }
 
-static bool set_recording(bool on)
+bool hki_tape_set_recording(bool on)
 {
     const bool before = recording.on;
     recording.on = on;
     return before;
 }
 
-static void drop_node(void *node)
+void hki_tape_drop(void *node)
 {
     hki_tape_node_release(node);
-}
-
-__attribute__((constructor)) static void set_hooks(void)
-{
-    hki_op_record = record_call;
-    hki_op_set_recording = set_recording;
-    hki_op_overwrite = allow_overwrite;
-    hki_array_view_record = record_view;
-    hki_array_is_result = is_result;
-    hki_array_autograd_drop = drop_node;
 }

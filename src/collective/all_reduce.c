@@ -136,7 +136,7 @@ static bool check(hk_array *const *arrays, int count)
             return false;
         }
         hki_call call = {.code = HK_OK};
-        if (hki_op_overwrite && !hki_op_overwrite(&call, arrays[i])) {
+        if (!hki_hooks.tape_allow_overwrite(&call, arrays[i])) {
             refuse(arrays, count, call.code, "array %d: %s", i, call.message);
             return false;
         }
@@ -382,8 +382,8 @@ void(hk_all_reduce_by)(hk_array *const *arrays, int n, hk_all_reduce_algorithm a
         return;
     hki_capture *capture = hki_capturing;
     if (capture)
-        hki_capture_hook.compound_begin(capture, operation, again, arrays, n, &algorithm,
-                                        sizeof algorithm, HKI_EARLY_BYTES);
+        hki_hooks.capture->compound_begin(capture, operation, again, arrays, n, &algorithm,
+                                          sizeof algorithm, HKI_EARLY_BYTES);
     bool contiguous = true;
     for (int i = 0; i < n; i++)
         contiguous = contiguous && hk_is_contiguous(arrays[i]);
@@ -392,7 +392,7 @@ void(hk_all_reduce_by)(hk_array *const *arrays, int n, hk_all_reduce_algorithm a
     else
         reduce_gathered(arrays, n, algorithm);
     if (capture)
-        hki_capture_hook.compound_end(capture);
+        hki_hooks.capture->compound_end(capture);
 }
 
 void(hk_all_reduce)(hk_array *const *arrays, int n)

@@ -205,6 +205,12 @@ typedef struct hki_device_class {
     void (*deinit)(hki_device *device);
 } hki_device_class;
 
+/* Its kernels are its own, as GPUs' are, not the operator table's: of fewer operators and of real dtypes, one dtype for each call. */
+static inline bool hki_device_class_has_own_kernels(const hki_device_class *class)
+{
+    return class->run_call;
+}
+
 typedef struct hki_memory_pool hki_memory_pool;
 
 struct hki_device {

@@ -26,7 +26,7 @@ static void list_cuda(hki_device *const *devices, int count, char *text, size_t 
     const char *before = " and ";
     size_t used = 0;
     for (int i = 0; i < count && used < bytes; i++)
-        if (devices[i]->class->kind == HKI_CUDA) {
+        if (!strcmp(devices[i]->class->kind_name, "cuda")) {
             int written = snprintf(text + used, bytes - used, "%s%s", before, devices[i]->name);
             used += written > 0 ? (size_t)written : bytes;
             before = ", ";
@@ -106,7 +106,7 @@ bool hki_pinned_pools_create(hki_device *const *devices, int count)
     for (int i = 0; i < count; i++) {
         const hki_device_class *class = devices[i]->class;
         if (class->allocate_pinned &&
-            (!giver || (class->kind == HKI_CUDA && giver->class->kind != HKI_CUDA)))
+            (!giver || (giver->class->is_modelled && !class->is_modelled)))
             giver = devices[i];
     }
     for (int i = 0; giver && i < count; i++) {

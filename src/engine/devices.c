@@ -1,6 +1,7 @@
 /* Devices by name. */
 #include "base/cancel.h"
 #include "base/fill_struct.h"
+#include "base/hooks.h"
 #include "base/text.h"
 #include "device/device_list.h"
 #include "engine/sched/queue.h"
@@ -174,7 +175,7 @@ const char *hk_cuda_describe(void)
     hki_lock_acquire(&runtime->devices_lock);
     if (!*cuda->text) {
         if (!cuda->found.is_complete && !cuda->choice.is_off)
-            hki_cuda_find(hki_cuda_host_of_library, &cuda->found);
+            hki_cuda_find(hki_hooks.cuda_host, &cuda->found);
         hki_cuda_found_describe(&cuda->found, &cuda->choice, cuda->text, sizeof cuda->text);
     }
     hki_lock_release(&runtime->devices_lock);

@@ -311,17 +311,6 @@ hki_trace *hki_runtime_trace_end(hki_runtime *runtime);
 /* True while one is under way. */
 bool hki_runtime_is_recording(hki_runtime *runtime);
 
-/* Set once by the trace room; each may be NULL. `started` is called by the thread that starts a runtime, before
- * anybody can issue on it; `ending` by the one that ends it, when nothing runs any more. Neither may ask for the
- * default runtime. */
-extern void (*hki_runtime_started)(hki_runtime *runtime);
-extern void (*hki_runtime_ending)(hki_runtime *runtime);
-/* Set by the world room; may be NULL. `stopping` is called first, and is to see to it that tasks of classes that are outside
- * end; true: what has been issued is done before the runtime ends, else it is cancelled. `stopped` is called when all tasks have
- * ended: when it returns, no thread is in hki_task_end any more. */
-extern bool (*hki_runtime_stopping)(hki_runtime *runtime);
-extern void (*hki_runtime_stopped)(hki_runtime *runtime);
-
 /* The sequence number of this thread's latest submission: the recorded order of tests. */
 uint64_t hki_last_sequence(void);
 

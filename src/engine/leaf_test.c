@@ -1,5 +1,6 @@
 /* Leaf tasks that run while they are issued: exactly when nothing is in their way and they are short, in one total order
  * whatever the number of threads, with the failures of any other task, and unseen by whoever waits. */
+#include "base/hooks.h"
 #include "base/sync.h"
 #include "engine/engine.h"
 #include "tests/check.h"
@@ -236,10 +237,10 @@ static void issue_late(hki_runtime *ending)
 static void test_stopping(void)
 {
     start(HK_ENGINE_ASYNC, 4000);
-    hki_runtime_stopped = issue_late;
+    hki_hooks.runtime_stopped = issue_late;
     hki_runtime_retain(runtime); /* for the variable that has failed */
     hk_runtime_deinit();
-    hki_runtime_stopped = NULL;
+    hki_hooks.runtime_stopped = NULL;
     CHECK_EQ_I64(atomic_load(&runs), 0);
     CHECK_EQ_I64(atomic_load(&finishes), 1);
     for (int i = 0; i < VARS; i++)

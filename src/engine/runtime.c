@@ -2,6 +2,7 @@
 #include "base/block.h"
 #include "base/cancel.h"
 #include "base/fill_struct.h"
+#include "base/hooks.h"
 #include "engine/accel/accelerator.h"
 #include "engine/policy/place.h"
 #include "engine/policy/throttle.h"
@@ -11,11 +12,6 @@
 #include <link.h>
 #include <signal.h>
 #include <stdlib.h>
-
-void (*hki_runtime_started)(hki_runtime *runtime);
-void (*hki_runtime_ending)(hki_runtime *runtime);
-bool (*hki_runtime_stopping)(hki_runtime *runtime);
-void (*hki_runtime_stopped)(hki_runtime *runtime);
 
 /* ---- workers -------------------------------------------------------------------------------- */
 
@@ -132,15 +128,15 @@ static void drain(hki_runtime *runtime)
 
 static void runtime_end(hki_runtime *runtime)
 {
-    if (hki_runtime_stopping && hki_runtime_stopping(runtime))
+    if (hki_hooks.runtime_stopping && hki_hooks.runtime_stopping(runtime))
         drain(runtime);
     atomic_store(&runtime->stopping, true);
     atomic_fetch_add(&runtime->failed_vars, 1);
     drain(runtime);
     if (!runtime->serial)
         workers_stop(runtime);
-    if (hki_runtime_stopped)
-        hki_runtime_stopped(runtime);
+    if (hki_hooks.runtime_stopped)
+        hki_hooks.runtime_stopped(runtime);
     atomic_store(&runtime->ended, true);
 }
 
@@ -179,8 +175,8 @@ static void runtime_publish(hki_runtime *runtime)
 {
     if (runtime && runtime->cuda && runtime->cuda->found.plugin)
         hki_runtime_end_first();
-    if (runtime && hki_runtime_started)
-        hki_runtime_started(runtime);
+    if (runtime && hki_hooks.runtime_started)
+        hki_hooks.runtime_started(runtime);
     atomic_store(&hki_default_runtime, runtime);
 }
 
@@ -263,8 +259,8 @@ void hk_runtime_deinit(void)
     if (error)
         hk_status_print(error, stderr); /* nobody is left to be told otherwise */
     hk_status_release(error);
-    if (hki_runtime_ending)
-        hki_runtime_ending(runtime);
+    if (hki_hooks.runtime_ending)
+        hki_hooks.runtime_ending(runtime);
     hki_runtime_release(runtime);
     hki_block_trim();
 }

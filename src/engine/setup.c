@@ -1,5 +1,6 @@
 /* What a runtime is made of: devices with their queues and cores. */
 #include "engine/setup.h"
+#include "base/hooks.h"
 
 #include "base/integer.h"
 #include "base/rank_launcher.h"
@@ -154,7 +155,7 @@ static bool cuda_devices_create(hki_runtime *runtime, const hki_runtime_config *
     if (!cuda)
         return false;
     cuda->choice = config->cuda;
-    hki_cuda_look(hki_cuda_host_of_library, &cuda->choice, &cuda->found);
+    hki_cuda_look(hki_hooks.cuda_host, &cuda->choice, &cuda->found);
     bool created = true;
     for (int gpu = 0; gpu < cuda->found.machine.gpu_count; gpu++)
         for (int part = 0; part < config->cuda.parts[gpu] && created; part++)

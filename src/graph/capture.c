@@ -72,8 +72,8 @@ static hk_graph *failed_graph(const char *format, ...)
     return graph ? graph : hki_graph_no_memory();
 }
 
-/* The hook of arrays: see hki_array_capture_refuse. */
-static void refuse(hk_code code, const char *operation, const char *why)
+/* The hook of arrays: see base/hooks.h. */
+void hki_capture_refuse(hk_code code, const char *operation, const char *why)
 {
     if (!hki_capturing)
         return;
@@ -354,12 +354,8 @@ static void compound_end(hki_capture *self)
     self->submitted = hki_submitted_count();
 }
 
-__attribute__((constructor)) static void set_hooks(void)
-{
-    hki_capture_hook =
-        (hki_capture_hooks){note_call, note_made, has_made, compound_begin, compound_end};
-    hki_array_capture_refuse = refuse;
-}
+const hki_capture_hooks hki_capture_hook_table = {note_call, note_made, has_made, compound_begin,
+                                                  compound_end};
 
 /* ---- begin ----------------------------------------------------------------------------------- */
 

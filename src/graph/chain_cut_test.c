@@ -63,8 +63,8 @@ static void note_sum(hk_array *const *params, int count, size_t bytes)
     hki_capture *capture = hki_capturing;
     for (int i = 0; i < count; i++)
         list[i] = hk_grad(params[i]);
-    hki_capture_hook.compound_begin(capture, "sum", nothing, list, count, NULL, 0, bytes);
-    hki_capture_hook.compound_end(capture);
+    hki_hooks.capture->compound_begin(capture, "sum", nothing, list, count, NULL, 0, bytes);
+    hki_hooks.capture->compound_end(capture);
 }
 
 static int parts_of(const hk_graph *graph)

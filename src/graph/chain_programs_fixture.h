@@ -104,9 +104,9 @@ static void sum_nothing(hk_array *const *arrays, int count, const void *options)
 static void note_sum(hk_array *const *arrays, int count, size_t early_bytes)
 {
     hki_capture *capture = hki_capturing;
-    hki_capture_hook.compound_begin(capture, "sum", sum_nothing, arrays, count, NULL, 0,
-                                    early_bytes);
-    hki_capture_hook.compound_end(capture);
+    hki_hooks.capture->compound_begin(capture, "sum", sum_nothing, arrays, count, NULL, 0,
+                                      early_bytes);
+    hki_hooks.capture->compound_end(capture);
 }
 
 static inline void note_sum_of(const state *self, size_t early_bytes)

@@ -473,12 +473,10 @@ void hki_op_output_name(const hk_op *op, int index, char *name, size_t bytes);
 /* The operator that takes its place where an input is complex, an internal one with the same options; NULL: none. Then
  * complex inputs but the first, of which `dtypes` tells, are its own to refuse. See complex.def. */
 extern const hk_op *const hki_complex_table[HKI_OP_COUNT];
-/* The same, set at start, so that calls do not need all operators; empty before. */
-extern const hk_op *const *hki_complex_ops;
 /* The one for these inputs, some of which may be NULL: that, or op itself. */
 static inline const hk_op *hki_op_for(const hk_op *op, hk_array *const *inputs, int input_count)
 {
-    const hk_op *complex = hki_complex_ops[op->id];
+    const hk_op *complex = hki_hooks.complex_ops[op->id];
     for (int i = 0; complex && i < input_count; i++)
         if (inputs[i] && hki_dtype_is_complex(inputs[i]->dtype))
             return complex;
@@ -487,7 +485,7 @@ static inline const hk_op *hki_op_for(const hk_op *op, hk_array *const *inputs, 
 /* dtypes of its first input, by whichever operator. */
 static inline unsigned hki_op_dtypes(const hk_op *op)
 {
-    return op->dtypes | (op->dtypes && hki_complex_ops[op->id] ? HKI_COMPLEX : 0);
+    return op->dtypes | (op->dtypes && hki_hooks.complex_ops[op->id] ? HKI_COMPLEX : 0);
 }
 
 /* ---- calling -------------------------------------------------------------------------------------------- */
@@ -527,16 +525,5 @@ void hki_op_call_gradient_into(const hk_op *op, hk_array *const *inputs, int inp
  * What cannot be done, or has failed inputs, fails all of them; their old values stand. Not on the tape. */
 void hki_op_call_update(const hk_op *op, hk_array *const *inputs, int input_count,
                         const void *options, hk_array *const *updated, int count);
-
-/* Set once by the autograd room: notes a call on the tape; outputs: all of the operator's, as hki_op_call_all gives them. */
-typedef void (*hki_op_record_fn)(const hki_call *call, hk_array *const *outputs);
-extern hki_op_record_fn hki_op_record;
-/* Set once by the autograd room: whether this thread records from now on; returns whether it did. */
-typedef bool (*hki_op_set_recording_fn)(bool on);
-extern hki_op_set_recording_fn hki_op_set_recording;
-/* Set once by the autograd room, may stay NULL: asked before a call that writes into `out`; false after
- * hki_call_refuse when the tape forbids it. Neither `out` nor call->arrays is failed. */
-typedef bool (*hki_op_overwrite_fn)(hki_call *call, hk_array *out);
-extern hki_op_overwrite_fn hki_op_overwrite;
 
 #endif

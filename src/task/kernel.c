@@ -71,10 +71,10 @@ static bool check_tape(refusal *self, const hki_kernel_run *run, int written)
 {
     hk_array *x = run->accesses[written].x;
     hki_call call = {.op = &hki_op_copy, .code = HK_OK};
-    for (int i = 0; hki_op_overwrite && i < run->count; i++) {
+    for (int i = 0; i < run->count; i++) {
         hk_array *input = run->accesses[i].x;
         hki_call_set_inputs(&call, &input, run->accesses[i].mode & HK_READS ? 1 : 0);
-        if (!hki_op_overwrite(&call, x))
+        if (!hki_hooks.tape_allow_overwrite(&call, x))
             return refuse(self, call.code, "array %d: %s", written, call.message);
     }
     return true;
@@ -271,8 +271,8 @@ static void note(hki_capture *capture, const hki_kernel_run *run)
     }
     if (run->args_bytes)
         memcpy(modes + modes_bytes(run->count), run->args, run->args_bytes);
-    hki_capture_hook.compound_begin(capture, run->kernel.name, again, arrays, run->count, self,
-                                    bytes, 0);
+    hki_hooks.capture->compound_begin(capture, run->kernel.name, again, arrays, run->count, self,
+                                      bytes, 0);
     free(self);
 }
 
@@ -289,7 +289,7 @@ static bool issue(refusal *self, const hki_kernel_run *run)
     const bool issued =
         hki_kernel_issue(run) || refuse(self, HK_OUT_OF_MEMORY, "out of host memory");
     if (capture)
-        hki_capture_hook.compound_end(capture);
+        hki_hooks.capture->compound_end(capture);
     return issued;
 }
 
@@ -397,7 +397,7 @@ static hk_array *make(refusal *self, hki_kernel_run *run, hk_access *accesses, h
         return NULL;
     }
     if (hki_capturing)
-        hki_capture_hook.made(hki_capturing, run->kernel.name, result);
+        hki_hooks.capture->made(hki_capturing, run->kernel.name, result);
     accesses[run->count++] = hk_writes(result);
     run->has_result = true;
     if (check(self, run) && issue(self, run))

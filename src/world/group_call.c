@@ -28,7 +28,7 @@ bool hki_group_may_write(hk_array *x, hk_code *code, char *why, size_t bytes)
         snprintf(why, bytes, "can only be read: it is a broadcast view, or memory for reading");
         return false;
     }
-    if (hki_op_overwrite && !hki_op_overwrite(&call, x)) {
+    if (!hki_hooks.tape_allow_overwrite(&call, x)) {
         *code = call.code;
         snprintf(why, bytes, "cannot be overwritten: %.200s", call.message);
         return false;

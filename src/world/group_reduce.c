@@ -256,15 +256,15 @@ static void call(const call_options *options, hk_array *const *arrays)
         return;
     hki_capture *capture = hki_capturing;
     if (capture)
-        hki_capture_hook.compound_begin(capture, hki_world_operation_name(options->operation),
-                                        again, arrays, all, options, sizeof *options,
-                                        early_bytes(options));
+        hki_hooks.capture->compound_begin(capture, hki_world_operation_name(options->operation),
+                                          again, arrays, all, options, sizeof *options,
+                                          early_bytes(options));
     if (options->group->size == 1)
         alone(options, arrays);
     else
         together(options, arrays);
     if (capture)
-        hki_capture_hook.compound_end(capture);
+        hki_hooks.capture->compound_end(capture);
 }
 
 static void again(hk_array *const *arrays, int count, const void *argument)

@@ -1,4 +1,5 @@
 #include "world/world.h"
+#include "base/hooks.h"
 #include "op/call/capture.h"
 
 #include "base/cancel.h"
@@ -120,7 +121,7 @@ static const hk_status *read_route(const hk_world_options *options)
 static hki_runtime *runtime; /* that the link ends with; counted */
 
 /* Others may need what this rank has issued. */
-static bool stopping(hki_runtime *ending)
+bool hki_world_runtime_stopping(hki_runtime *ending)
 {
     if (!world.link || ending != runtime || atomic_exchange(&world.has_ended, true))
         return false;
@@ -128,7 +129,7 @@ static bool stopping(hki_runtime *ending)
     return true;
 }
 
-static void stopped(hki_runtime *ending)
+void hki_world_runtime_stopped(hki_runtime *ending)
 {
     if (!world.link || ending != runtime || !runtime)
         return;
@@ -158,8 +159,6 @@ static const hk_status *start_link(void)
         return hki_status_create(HK_OUT_OF_MEMORY, &facts, "no host memory to start the runtime");
     const hk_status *error = hki_link_start(&world, &launcher, mpi_ending);
     hki_runtime_end_first(); /* before MPI, which has been loaded now */
-    hki_runtime_stopping = stopping;
-    hki_runtime_stopped = stopped;
     if (error) {
         hki_runtime_release(runtime);
         runtime = NULL;

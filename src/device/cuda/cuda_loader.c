@@ -145,18 +145,12 @@ static void *open_file(hki_cuda_found *found)
                    is_named ? " (HOCKET_CUDA_PLUGIN)" : "", why ? why : found->path);
 }
 
-const hki_cuda_host *hki_cuda_host_of_library;
-
 static const hki_cuda_plugin *open_plugin(const hki_cuda_host *host, hki_cuda_found *found)
 {
     union {
         void *symbol;
         hki_cuda_plugin_open_fn open;
     } entry;
-    if (!host)
-        return give_up(
-            found, "this program was linked without hocket's operators: add the linker's option "
-                   "-u hki_op_hooks");
     void *handle = open_file(found);
     if (!handle)
         return NULL;

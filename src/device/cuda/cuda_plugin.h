@@ -37,8 +37,6 @@ typedef struct hki_cuda_host {
 
 /* The library's: defined in op/cuda_host.c, since it names what is of the rooms above. */
 extern const hki_cuda_host hki_cuda_host_table;
-/* That one, set once by the op room; NULL in a program without operators, which then has no GPUs. */
-extern const hki_cuda_host *hki_cuda_host_of_library;
 
 /* One GPU, as found. */
 typedef struct hki_cuda_gpu {

@@ -1,5 +1,6 @@
 /* Tasks that somebody outside the engine ends: in any order, in any thread, failed or not; such as take part although an input
  * has failed; and runtimes that end meanwhile. */
+#include "base/hooks.h"
 #include "tests/check.h"
 #include "tests/wait_range.h"
 
@@ -151,7 +152,7 @@ static void join_ending(hki_runtime *ending)
 
 static void start(hk_engine engine)
 {
-    hki_runtime_stopped = join_ending;
+    hki_hooks.runtime_stopped = join_ending;
     hk_runtime_init(&(hk_runtime_options){.engine = engine});
     runtime = hki_runtime_default();
     device = hk_device_at(0).handle;
@@ -283,8 +284,8 @@ static void test_end(bool needed)
     is_needed = needed;
     atomic_store(&stopping_count, 0);
     atomic_store(&stopped_count, 0);
-    hki_runtime_stopping = let_go;
-    hki_runtime_stopped = note_stopped;
+    hki_hooks.runtime_stopping = let_go;
+    hki_hooks.runtime_stopped = note_stopped;
     hold(true);
     submit(&outside_class, (work){.from = 1, .to = 2, .add = 5});
     submit(&outside_class, (work){.from = 2, .to = 3});
@@ -299,8 +300,8 @@ static void test_end(bool needed)
     hki_runtime_retain(runtime); /* for variables that have failed */
     hk_runtime_deinit();
     CHECK(atomic_load(&stopping_count) == 1 && atomic_load(&stopped_count) == 1);
-    hki_runtime_stopping = NULL;
-    hki_runtime_stopped = NULL;
+    hki_hooks.runtime_stopping = NULL;
+    hki_hooks.runtime_stopped = NULL;
     CHECK(!needed || values[3] == 24);
     for (int i = 0; i < VARS; i++)
         hki_var_deinit(&vars[i]);

@@ -1,5 +1,6 @@
 /* What the engine notes while it records: every kind of record for a small program, on both engines; one end
  * for each task, in the right order; who failed, and who never started. */
+#include "base/hooks.h"
 #include "base/sync.h"
 #include "engine/engine.h"
 #include "tests/check.h"
@@ -447,8 +448,8 @@ static void on_ending(hki_runtime *runtime)
 static void test_hooks(void)
 {
     hki_var var;
-    hki_runtime_started = on_started;
-    hki_runtime_ending = on_ending;
+    hki_hooks.runtime_started = on_started;
+    hki_hooks.runtime_ending = on_ending;
     CHECK(!hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_devices = -1})));
     CHECK(started_count == 0 && ending_count == 0); /* it did not start */
     CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_devices = 2})));
@@ -471,8 +472,8 @@ static void test_hooks(void)
     hk_status_release(error);
     hki_var_deinit(&var);
     hki_runtime_release(runtime);
-    hki_runtime_started = NULL;
-    hki_runtime_ending = NULL;
+    hki_hooks.runtime_started = NULL;
+    hki_hooks.runtime_ending = NULL;
 }
 
 int main(void)

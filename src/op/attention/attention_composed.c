@@ -53,10 +53,9 @@ static hk_array *seen_of(const hki_attention_inputs *its, hk_array *mask)
 {
     if (mask->dtype == HK_BOOL)
         return mask;
-    const bool records = hki_op_set_recording && hki_op_set_recording(false);
+    const bool records = hki_hooks.tape_set_recording(false);
     hk_array *is_seen = hki_op_call2(&hki_op_not_equal, mask, number(its, -INFINITY), NULL);
-    if (hki_op_set_recording)
-        hki_op_set_recording(records);
+    hki_hooks.tape_set_recording(records);
     return is_seen;
 }
 

@@ -10,14 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const hk_op *const no_complex[HKI_OP_COUNT];
-const hk_op *const *hki_complex_ops = no_complex;
-
-hki_op_record_fn hki_op_record;
-hki_op_set_recording_fn hki_op_set_recording;
-hki_op_overwrite_fn hki_op_overwrite;
-hk_array *(*hki_call_promoted)(const hki_call *call, hk_array *out);
-
 static _Alignas(16) const char default_options[HKI_MAX_OPTIONS_BYTES];
 
 bool hki_call_refuse(hki_call *call, hk_code code, const char *format, ...)
@@ -135,7 +127,7 @@ static bool check_dtypes(hki_call *call, unsigned dtypes)
 
 static __attribute__((noinline)) bool refuse_kernel(hki_call *call)
 {
-    return call->op->host_only && call->device->class->kernels == HKI_CUDA
+    return call->op->host_only && hki_device_class_has_own_kernels(call->device->class)
                ? hki_call_refuse(call, HK_UNSUPPORTED,
                                  "%s has no kernel for GPUs yet; hk_to_device brings its inputs to "
                                  "a CPU device",
@@ -179,7 +171,7 @@ static bool check_inputs(hki_call *call, unsigned dtypes, hki_device *device)
     if (!check_dtypes(call, dtypes))
         return false;
     const hki_device_class *class = call->device->class;
-    if (op->host_only && class->kernels == HKI_CUDA)
+    if (op->host_only && hki_device_class_has_own_kernels(class))
         return refuse_kernel(call);
     return HKI_USUALLY(op->kernel[class->kernels]) || op->compose || class->run_call ||
            refuse_kernel(call);
@@ -235,7 +227,8 @@ static __attribute__((noinline)) bool count_bytes(hki_call *call, uint64_t *byte
 static bool infer(hki_call *call, uint64_t *bytes)
 {
     const hk_op *op = call->op;
-    if (!op->infer(call) || (call->device->class->kernels == HKI_CUDA && !check_gpu(call)))
+    if (!op->infer(call) ||
+        (hki_device_class_has_own_kernels(call->device->class) && !check_gpu(call)))
         return false;
     /* As many elements as an array that is there, unless it is a view that shows some of its own very often. */
     const hki_shape_view *like = call->like;
@@ -331,8 +324,7 @@ static __attribute__((noinline)) void compose(hki_call *call, hk_array **outputs
 {
     const hk_op *op = call->op;
     const int count = count_outputs(op);
-    const bool pauses = op->grad && hki_op_set_recording,
-               before = pauses && hki_op_set_recording(false);
+    const bool pauses = op->grad, before = pauses && hki_hooks.tape_set_recording(false);
     {
         HK_SCOPE;
         call->more = outputs + 1;
@@ -341,7 +333,7 @@ static __attribute__((noinline)) void compose(hki_call *call, hk_array **outputs
             hk_take(outputs[i]);
     }
     if (pauses)
-        hki_op_set_recording(before);
+        hki_hooks.tape_set_recording(before);
     for (int i = 0; i < count; i++)
         outputs[i] = hki_scope_add(outputs[i]);
 }
@@ -376,7 +368,7 @@ static void call_op(const hk_op *op, hk_array *const *inputs, int input_count, c
         device.handle = NULL;
     if (!check_inputs(&call, dtypes, device.handle) || !infer(&call, &bytes)) {
         if (call.code == HK_UNSUPPORTED && hki_call_mixes(&call)) {
-            outputs[0] = hki_call_promoted(&call, NULL);
+            outputs[0] = hki_hooks.call_promoted(&call, NULL);
             return;
         }
         refuse_outputs(&call, outputs);
@@ -390,8 +382,7 @@ static void call_op(const hk_op *op, hk_array *const *inputs, int input_count, c
     } else {
         make(&call, bytes, outputs);
     }
-    if (hki_op_record)
-        hki_op_record(&call, outputs);
+    hki_hooks.tape_record(&call, outputs);
 }
 
 hk_array *hki_op_call(const hk_op *op, hk_array *const *inputs, int input_count,
@@ -482,7 +473,7 @@ static bool check_result(hki_call *call, const hk_array *out, int index)
 
 static bool allows_overwrite(hki_call *call, hk_array *out)
 {
-    return !hki_op_overwrite || hki_op_overwrite(call, out);
+    return hki_hooks.tape_allow_overwrite(call, out);
 }
 
 /* Whether the task may read x while it writes out. */
@@ -545,7 +536,7 @@ static void call_into(hki_call *call, unsigned dtypes, hk_array *out, bool asks_
         !check_output(call, out, 1) || !infer(call, &bytes) || !check_result(call, out, 0) ||
         (asks_tape && !allows_overwrite(call, out)) || !issue_into(call, out)) {
         if (call->code == HK_UNSUPPORTED && hki_call_mixes(call))
-            hki_call_promoted(call, out);
+            hki_hooks.call_promoted(call, out);
         else
             hki_array_fail_in_place(out, call->operation, call->arrays, call->input_count,
                                     call->code, "%s", call->message);

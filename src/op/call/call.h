@@ -51,7 +51,8 @@ static inline int hki_call_first_value(const hki_call *call)
 /* GPUs' kernels of rows take one dtype. Whether the values of a call there have several. */
 static inline bool hki_call_mixes(const hki_call *call)
 {
-    if (!call->op->elementwise || !call->device || call->device->class->kernels != HKI_CUDA)
+    if (!call->op->elementwise || !call->device ||
+        !hki_device_class_has_own_kernels(call->device->class))
         return false;
     bool mixes = false;
     for (int i = hki_call_first_value(call); i < call->input_count; i++) {
@@ -61,12 +62,6 @@ static inline bool hki_call_mixes(const hki_call *call)
     }
     return mixes;
 }
-
-/* Then: the call with its values converted to what they are promoted to, as CPUs' kernels do on the way. out NULL: makes a new
- * array; else writes and returns it. */
-hk_array *hki_promoted_call(const hki_call *call, hk_array *out);
-/* That function, for the call's own file. */
-extern hk_array *(*hki_call_promoted)(const hki_call *call, hk_array *out);
 
 /* Whether calls of this kind may run without a task where they are small. */
 bool hki_call_may_be_direct(const hki_call *call);

@@ -415,7 +415,7 @@ bool hki_call_issue(const hki_call *call, hk_array *const *outputs, bool is_new,
     uint64_t new_bytes = 0;
     hki_plan plan;
     if (hki_capturing)
-        hki_capture_hook.call(hki_capturing, call, outputs, is_new, staging);
+        hki_hooks.capture->call(hki_capturing, call, outputs, is_new, staging);
     hki_call_parts parts = {.op = op,
                             .operation = call->operation,
                             .device = call->device,

@@ -14,7 +14,7 @@ extern _Thread_local hki_capture *hki_capturing;
  * inside it are not noted. */
 typedef void (*hki_capture_again_fn)(hk_array *const *arrays, int count, const void *options);
 
-/* Set once by the graph room. Each is called beside the call, which goes on as without it. */
+/* The graph room's (base/hooks.h). Each is called beside the call, which goes on as without it. */
 typedef struct hki_capture_hooks {
     /* A task of this call is about to be issued: hki_call_issue's arguments. */
     void (*call)(hki_capture *capture, const hki_call *call, hk_array *const *outputs, bool is_new,
@@ -31,7 +31,6 @@ typedef struct hki_capture_hooks {
                            size_t options_bytes, size_t early_bytes);
     void (*compound_end)(hki_capture *capture);
 } hki_capture_hooks;
-extern hki_capture_hooks hki_capture_hook;
 
 /* Gradients that are summed at a time, unless a call says otherwise. */
 enum { HKI_EARLY_BYTES = 4 << 20 };

@@ -182,7 +182,8 @@ static void assign(hk_array *to, hk_array *from, const char *operation)
 static bool is_converted_at(const hki_device *device, const hk_array *from, const hk_array *to)
 {
     const unsigned taken = hki_op_assign.gpu_dtypes;
-    return device->class->kernels != HKI_CUDA || (taken >> from->dtype & taken >> to->dtype & 1);
+    return !hki_device_class_has_own_kernels(device->class) ||
+           (taken >> from->dtype & taken >> to->dtype & 1);
 }
 
 void hki_transfer(hk_array *to, hk_array *from, const char *operation, unsigned flags)

@@ -29,7 +29,5 @@ enum {
  *
  * May block like any call (run-ahead window). */
 void hki_transfer(hk_array *to, hk_array *from, const char *operation, unsigned flags);
-/* The same for the rooms below, who know it as hki_array_transfer. */
-void hki_transfer_array(hk_array *to, hk_array *from, const char *operation, bool is_fresh);
 
 #endif

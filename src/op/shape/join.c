@@ -64,7 +64,7 @@ static bool concat_infer(hki_call *call)
 static bool are_made_within(const hki_call *call)
 {
     for (int i = 0; hki_capturing && i < call->input_count; i++)
-        if (call->arrays[i] && hki_capture_hook.has_made(hki_capturing, call->arrays[i]))
+        if (call->arrays[i] && hki_hooks.capture->has_made(hki_capturing, call->arrays[i]))
             return true;
     return false;
 }
@@ -76,7 +76,7 @@ static hk_array *copy_parts(const hki_call *call)
     int64_t begin = 0;
     hk_array *result = hki_array_create(call->device, call->out_shape[0], call->out_dtype[0]);
     if (hki_capturing && result->size > 0)
-        hki_capture_hook.made(hki_capturing, "concat", result);
+        hki_hooks.capture->made(hki_capturing, "concat", result);
     for (int i = 0; i < call->input_count && !result->failed; i++) {
         hk_array *x = call->arrays[i];
         if (!x)
@@ -291,7 +291,7 @@ hk_array *hki_refuse_many(const char *operation, hk_array *const *inputs, int co
     hki_call call = *why;
     call.op = &hki_op_concat_few;
     call.options = &options;
-    for (int first = 0; hki_op_record && first < count; first += HKI_MAX_INPUTS - 1) {
+    for (int first = 0; first < count; first += HKI_MAX_INPUTS - 1) {
         hk_array *some[HKI_MAX_INPUTS] = {failed}; /* which leads to those before */
         const int left = count - first,
                   taken = left < HKI_MAX_INPUTS - 1 ? left : HKI_MAX_INPUTS - 1;
@@ -299,7 +299,7 @@ hk_array *hki_refuse_many(const char *operation, hk_array *const *inputs, int co
         failed = hki_array_create_failed(NULL, operation, some, 1 + taken, why->code, "%s",
                                          why->message);
         hki_call_set_inputs(&call, some, 1 + taken);
-        hki_op_record(&call, &failed);
+        hki_hooks.tape_record(&call, &failed);
     }
     return failed;
 }
@@ -326,9 +326,9 @@ static bool check_parts(hki_call *call, hk_array *const *inputs, int count, int6
 
 static bool is_recording(void)
 {
-    const bool is = hki_op_set_recording && hki_op_set_recording(false);
+    const bool is = hki_hooks.tape_set_recording(false);
     if (is)
-        hki_op_set_recording(true);
+        hki_hooks.tape_set_recording(true);
     return is;
 }
 
