@@ -1,12 +1,13 @@
-/* hocket forecast: how long a recorded step would take on more devices. */
+/* hocket forecast: how long a recorded step would take on more devices. The command checks its
+ * options and starts the program in libexec/hocket/forecast, which is in Python (tools/forecast). */
 #include "commands.h"
 
-#include <hocket/forecast.h>
-#include <math.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MOST_SLOW = 64 };
+#include <unistd.h>
 
 typedef struct forecast_options {
     int64_t devices, seed;
@@ -36,99 +37,108 @@ static const option_row rows[] = {
 };
 /* clang-format on */
 
-static int complain_bad_data(const char *path, const hk_status *status)
+/* ---- where the program is --------------------------------------------------------------------- */
+
+/* The path of this command; false, with a message, where the system does not say it. */
+static bool find_self(char path[PATH_MAX])
 {
-    if (hk_status_code(status) == HK_BAD_DATA)
-        fprintf(stderr, "hocket forecast: %s: %s\n", path, hk_status_message(status));
+    const ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    path[length > 0 ? length : 0] = '\0';
+    if (length <= 0)
+        fprintf(stderr, "hocket forecast: cannot read /proc/self/exe: %s\n", strerror(errno));
+    return length > 0;
+}
+
+/* Installed, the program lies in libexec; where it was built, in libexec/ beside the command. False,
+ * with a message, where it is missing. */
+static bool find_program(const char *self, char path[PATH_MAX])
+{
+    static const char *const folders[] = {HOCKET_BIN_TO_LIBEXEC, "libexec"};
+    const int folder_length = (int)(strrchr(self, '/') - self);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        const int length = snprintf(path, PATH_MAX, "%.*s/%s/hocket/forecast/__main__.py",
+                                    folder_length, self, folders[i]);
+        if (length < PATH_MAX && !access(path, R_OK)) {
+            *strrchr(path, '/') = '\0';
+            return true;
+        }
+    }
+    fprintf(stderr,
+            "hocket forecast: %.*s/%s/hocket/forecast is missing; it is installed with the "
+            "command\n",
+            folder_length, self, HOCKET_BIN_TO_LIBEXEC);
+    return false;
+}
+
+/* ---- starting it ------------------------------------------------------------------------------ */
+
+enum { MOST_ARGUMENTS = 20 };
+
+typedef struct argument_list {
+    char *items[MOST_ARGUMENTS + 1]; /* ends with NULL */
+    int count;
+} argument_list;
+
+static void argument_list_deinit(argument_list *list)
+{
+    for (int i = 0; i < list->count; i++)
+        free(list->items[i]);
+}
+
+__attribute__((format(printf, 2, 3))) static void add(argument_list *list, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    if (list->count < MOST_ARGUMENTS && vasprintf(&list->items[list->count], format, values) >= 0)
+        list->count++;
+    va_end(values);
+}
+
+static void add_text(argument_list *list, const char *name, const char *value)
+{
+    if (value)
+        add(list, "--%s=%s", name, value);
+}
+
+/* Does not return where it works. */
+static int start(const char *recording, const forecast_options *options)
+{
+    char self[PATH_MAX], program[PATH_MAX];
+    argument_list list = {0};
+    if (!find_self(self) || !find_program(self, program))
+        return 1;
+    add(&list, "python3");
+    add(&list, "-IB"); /* neither the user's folders nor files beside the program */
+    add(&list, "%s", program);
+    add(&list, "--hocket=%s", self);
+    if (options->devices)
+        add(&list, "--devices=%lld", (long long)options->devices);
+    add(&list, "--seed=%lld", (long long)options->seed);
+    add(&list, "--jitter=%.17g", options->jitter);
+    if (options->strong)
+        add(&list, "--strong");
+    add_text(&list, "topology", options->topology);
+    add_text(&list, "slow", options->slow);
+    add_text(&list, "html", options->html);
+    add_text(&list, "svg", options->svg);
+    add_text(&list, "trace", options->trace);
+    add(&list, "--");
+    add(&list, "%s", recording);
+    execvp("python3", list.items);
+    if (errno == ENOENT)
+        fprintf(stderr, "hocket forecast: it needs Python 3.11 or later, but there is no python3 "
+                        "in PATH: sudo apt-get install python3 (Debian, Ubuntu)\n");
     else
-        hk_status_print(status, stderr);
+        fprintf(stderr, "hocket forecast: cannot start python3: %s\n", strerror(errno));
+    argument_list_deinit(&list);
     return 1;
-}
-
-/* "17:1.5,40:2". False where it is none. */
-static bool read_slow(const char *text, int devices[MOST_SLOW], double factors[MOST_SLOW],
-                      int *count)
-{
-    *count = 0;
-    while (text && *text) {
-        char *end;
-        const long device = strtol(text, &end, 10);
-        if (end == text || *end != ':' || device < 0 || device > 1 << 20 || *count == MOST_SLOW)
-            return false;
-        text = end + 1;
-        factors[*count] = strtod(text, &end);
-        if (end == text || (*end && *end != ',') || !isfinite(factors[*count]))
-            return false;
-        devices[(*count)++] = (int)device;
-        text = end + (*end == ',');
-        if (*end == ',' && !*text)
-            return false;
-    }
-    return true;
-}
-
-static bool write_picture(const hk_trace *trace, hk_trace_format format, const char *path)
-{
-    return !path || !hk_status_print(hk_trace_write(trace, format, path), stderr);
-}
-
-static bool write_pictures(const hk_forecast *forecast, const forecast_options *options)
-{
-    if (!options->html && !options->svg && !options->trace)
-        return true;
-    hk_trace *trace = hk_forecast_trace(forecast);
-    if (!trace) {
-        fprintf(stderr, "hocket forecast: no memory for a picture\n");
-        return false;
-    }
-    bool is_good = write_picture(trace, HK_TRACE_HTML, options->html);
-    is_good &= write_picture(trace, HK_TRACE_SVG, options->svg);
-    is_good &= write_picture(trace, HK_TRACE_CHROME, options->trace);
-    hk_trace_release(trace);
-    return is_good;
-}
-
-static bool print_text(const hk_forecast *forecast)
-{
-    char *text = hk_forecast_text(forecast, NULL);
-    if (!text) {
-        fprintf(stderr, "hocket forecast: no memory for the text\n");
-        return false;
-    }
-    fputs(text, stdout);
-    free(text);
-    return true;
-}
-
-static int forecast(const char *path, const forecast_options *options,
-                    const hk_forecast_options *asked)
-{
-    const hk_status *status;
-    hk_topology *topology = hk_topology_read(options->topology, &status);
-    if (!topology)
-        return complain_bad_data(options->topology, status);
-    int result = 0;
-    hk_forecast *made = NULL;
-    hk_trace *recording = hk_trace_read(path);
-    status = hk_trace_status(recording);
-    if (hk_ok(status))
-        made = hk_forecast_create(recording, topology, asked, &status);
-    if (!made)
-        result = complain_bad_data(path, status);
-    if (made && (!print_text(made) || !write_pictures(made, options)))
-        result = 1;
-    hk_forecast_release(made);
-    hk_trace_release(recording);
-    hk_topology_release(topology);
-    return result;
 }
 
 static int run(int count, char **arguments)
 {
     forecast_options options = {0};
     char *operands[1];
-    int operand_count, status, slow[MOST_SLOW], slow_count;
-    double factors[MOST_SLOW];
+    int operand_count, status;
     if (!options_parse(&forecast_command, count, arguments, &options, operands, 1, &operand_count,
                        &status))
         return status;
@@ -139,18 +149,7 @@ static int run(int count, char **arguments)
                                 "records one");
     if (!options.topology)
         return options_complain(&forecast_command, "--topology FILE is missing");
-    if (!read_slow(options.slow, slow, factors, &slow_count))
-        return options_complain(
-            &forecast_command,
-            "--slow is \"%s\"; expected devices and factors, such as 17:1.5,40:2", options.slow);
-    return forecast(operands[0], &options,
-                    &(hk_forecast_options){.devices = (int)options.devices,
-                                           .strong = options.strong,
-                                           .jitter = options.jitter,
-                                           .seed = (uint64_t)options.seed,
-                                           .slow = slow,
-                                           .slow_factors = factors,
-                                           .slow_count = slow_count});
+    return start(operands[0], &options);
 }
 
 const command forecast_command = {

@@ -15,6 +15,8 @@ foreach(name IN LISTS HOCKET_MPI_NAMES) # the same
 endforeach()
 if(TARGET hocket_cli)
   install(TARGETS hocket_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/tools/forecast" DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/hocket"
+          FILES_MATCHING PATTERN "*.py" PATTERN "tests" EXCLUDE PATTERN "__pycache__" EXCLUDE)
 endif()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 

@@ -2,6 +2,7 @@
 #   unit     src/**/<name>_test.c, one executable each, and the check of layers
 #   program  tests/*.c and examples/*.c, one executable each; tests/cxx and examples/cxx, one with each compiler and standard
 #   cli      tests/cli/cases/*, golden tests of the command
+#   python   tools/forecast/tests, and those of the Python package: cmake/python.cmake
 #   html     tests/html/: the page of a timeline in a browser
 #   install  tests/install/: what a user of an installed hocket sees
 #   world    several ranks, by launchers of MPI: cmake/world_tests.cmake; some of them are `sanitized` too
@@ -86,7 +87,6 @@ foreach(source IN LISTS unit_sources)
   string(REGEX REPLACE "_test$" "" name_of_test "${name}")
   hocket_test(unit.${name_of_test} unit ${name})
 endforeach()
-set_property(TEST unit.same_as_sim PROPERTY RUN_SERIAL TRUE) # simulated time is paced
 if(NOT HOCKET_SANITIZE)
   hocket_test(unit.check_layers unit "${PROJECT_SOURCE_DIR}/scripts/check-layers")
   hocket_test(unit.check_symbols unit "${PROJECT_SOURCE_DIR}/tests/scripts/check_symbols")
@@ -251,6 +251,23 @@ if(TARGET hocket_cli)
     hocket_test(cli.${case} cli "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/tests/cli/run"
                 $<TARGET_FILE:hocket_cli> ${case})
   endforeach()
+endif()
+
+# ---- python: the program that `hocket forecast` starts, by the system's pytest; it needs no Python package of Hocket
+if(TARGET hocket_cli AND NOT HOCKET_SANITIZE)
+  find_program(HOCKET_PYTHON3 python3 HINTS /usr/bin NO_DEFAULT_PATH)
+  find_program(HOCKET_PYTHON3 python3)
+  mark_as_advanced(HOCKET_PYTHON3)
+  file(GLOB forecast_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/forecast/tests/test_*.py")
+  foreach(source IN LISTS forecast_tests)
+    cmake_path(GET source STEM name)
+    string(REGEX REPLACE "^test_(forecast$)?" "" name "${name}")
+    string(REGEX REPLACE "_$" "" name "forecast_${name}")
+    hocket_test(python.${name} python "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/python/tests/run"
+                "${HOCKET_PYTHON3}" "${PROJECT_SOURCE_DIR}/tools/forecast" "${source}")
+    set_property(TEST python.${name} APPEND PROPERTY ENVIRONMENT "HOCKET_COMMAND=$<TARGET_FILE:hocket_cli>")
+  endforeach()
+  set_property(TEST python.forecast_command PROPERTY RUN_SERIAL TRUE) # simulated time is paced
 endif()
 
 # ---- html

@@ -11,7 +11,6 @@
 #include <hocket/data.h>
 #include <hocket/data_sets.h>
 #include <hocket/device.h>
-#include <hocket/forecast.h>
 #include <hocket/graph.h>
 #include <hocket/index.h>
 #include <hocket/io.h>

@@ -64,7 +64,8 @@ typedef struct hki_trace_issue_record {
     int32_t line;
     uint16_t device; /* index in the runtime; UINT16_MAX: a failed device */
     uint8_t queue;   /* hki_queue_kind */
-    uint8_t is_collective : 1, is_backward : 1; /* see hki_trace_set_backward */
+    /* See hki_trace_set_backward; is_update: it makes new values of a parameter. */
+    uint8_t is_collective : 1, is_backward : 1, is_update : 1;
     uint16_t access_count, operand_count;
     uint32_t piece_count;
     /* access_count hki_trace_access, then operand_count times: an hki_trace_packed_operand */

@@ -2,6 +2,7 @@
  *
  * A task names only the bytes of its part, so that the parts of a reduction, and of the next, run as soon
  * as what they read is there. */
+#include "base/all_reduce_sizes.h"
 #include "base/integer.h"
 #include "base/text.h"
 #include "collective/reduce_part.h"
@@ -16,15 +17,6 @@
 #include <string.h>
 
 static const char operation[] = "all_reduce";
-
-enum {
-    /* Up to this many bytes an array is summed by one task: handing over more costs more than it
-     * saves. So it is with copies, whose latency counts. */
-    SMALL_BYTES = 64 << 10,
-    /* Of what is copied to be summed; a copy of fewer is mostly latency. */
-    CHUNK_BYTES = 4 << 20,
-    LINE_BYTES = 64 /* parts begin at multiples of this */
-};
 
 typedef struct reduction {
     hk_array *const *arrays;
@@ -159,7 +151,7 @@ static bool reaches_all(const reduction *self, hki_device *device)
 /* Elements [*begin, *end) are part number `index`; parts differ by one cache line at most. */
 static void part_range(const reduction *self, int index, int64_t *begin, int64_t *end)
 {
-    int64_t line = LINE_BYTES / (int64_t)hk_dtype_bytes(self->arrays[0]->dtype);
+    int64_t line = HKI_ALL_REDUCE_LINE_BYTES / (int64_t)hk_dtype_bytes(self->arrays[0]->dtype);
     int64_t lines = hki_divide_up(self->size, line);
     int64_t each = lines / self->count, longer = lines % self->count;
     *begin = (index * each + (index < longer ? index : longer)) * line;
@@ -239,7 +231,7 @@ static void reduce_by_copies(const reduction *self, int index, int64_t begin, in
 static void reduce_in_chunks(const reduction *self, int index, int64_t begin, int64_t end,
                              bool is_for_all)
 {
-    int64_t chunk = CHUNK_BYTES / (int64_t)hk_dtype_bytes(self->arrays[0]->dtype);
+    int64_t chunk = HKI_ALL_REDUCE_CHUNK_BYTES / (int64_t)hk_dtype_bytes(self->arrays[0]->dtype);
     for (; begin < end; begin += chunk)
         reduce_by_copies(self, index, begin, end - begin < chunk ? end : begin + chunk, is_for_all);
 }
@@ -303,7 +295,7 @@ static void reduce(hk_array *const *arrays, int count, hk_all_reduce_algorithm a
     reduction self = {arrays, count, hk_size(arrays[0]), algorithm};
     uint64_t bytes = (uint64_t)self.size * hk_dtype_bytes(arrays[0]->dtype);
     hki_device *first = device_of(arrays[0]);
-    bool is_small = algorithm == HK_ALL_REDUCE_DEFAULT && bytes <= SMALL_BYTES;
+    bool is_small = algorithm == HK_ALL_REDUCE_DEFAULT && bytes <= HKI_ALL_REDUCE_SMALL_BYTES;
     if (self.size == 0)
         return;
     if (library_reduces(&self))

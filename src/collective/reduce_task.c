@@ -1,5 +1,6 @@
 #include "collective/reduce_task.h"
 
+#include "base/all_reduce_sizes.h"
 #include "base/integer.h"
 #include "collective/sum_kernel.h"
 
@@ -10,8 +11,7 @@
 
 enum {
     PIECE_BYTES = 256 << 10, /* of each array; a pure function of size says how a task is cut */
-    MAX_PIECES = 64,
-    LINE_BYTES = 64
+    MAX_PIECES = 64
 };
 /* Bytes that a core moves, roughly: it decides where a task runs, never how it is cut. */
 static const double bytes_per_ns = 8;
@@ -202,7 +202,8 @@ static bool issue(hki_device *device, const char *operation, hk_array *const *in
         else if (find(inputs, input_count, x) < 0)
             spec->accesses[spec->access_count++] = access_part(x, HKI_WRITE | HKI_HEAL, begin, end);
     }
-    int64_t element_bytes = (int64_t)hk_dtype_bytes(self->dtype), line = LINE_BYTES / element_bytes;
+    int64_t element_bytes = (int64_t)hk_dtype_bytes(self->dtype),
+            line = HKI_ALL_REDUCE_LINE_BYTES / element_bytes;
     int64_t bytes = (end - begin) * element_bytes;
     int64_t pieces = hki_divide_up(bytes, PIECE_BYTES);
     pieces = device->class->sum ? 1 : pieces < MAX_PIECES ? pieces : MAX_PIECES;

@@ -138,6 +138,7 @@ struct hki_task_spec {
     /* A reduction between devices, or a copy of one: goes before all others of its queue, and of such those first that were
      * issued first. */
     bool collective;
+    bool updates; /* a call of an optimiser, for traces; set to false by hki_task_begin */
     /* 0, or it goes before those of its queue that have a lower one, and behind collective ones. By
      * hki_task_begin: the thread's. */
     uint8_t priority;

@@ -25,6 +25,7 @@ hki_task *hki_task_begin(hki_runtime *runtime, size_t payload_bytes, int access_
     task->spec.expected_ns = INT64_MAX;
     task->spec.versions = NULL;
     task->spec.collective = false;
+    task->spec.updates = false;
     task->spec.priority = hki_this_thread.priority;
     task->spec.queue = HKI_QUEUE_COMPUTE;
     task->spec.cost = (hki_cost){0};

@@ -411,6 +411,7 @@ struct hk_op {
         gpu_dtypes; /* of inputs and results that its kernel for GPUs takes; 0: HKI_GPU_DTYPES */
     bool
         draws; /* its options begin with hki_stream_options: a captured call takes other numbers at each replay */
+    bool updates; /* it makes new values of a parameter from its gradient; traces mark such calls */
     bool (*infer)(hki_call *call);
     /* Optional: it takes any number of inputs, one at least, under the one name of its signature, and does all by calls of other
      * operators; of the rest of this structure only what describes it counts. */

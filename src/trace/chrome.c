@@ -1,6 +1,7 @@
 /* Chrome's trace JSON, as chrome://tracing and Perfetto import it; see trace/chrome.h. */
 #include "trace/chrome.h"
 
+#include "base/all_reduce_sizes.h"
 #include "trace/timeline.h"
 
 #include <hocket/version.h>
@@ -70,6 +71,8 @@ static void write_other_data(const chrome *self)
     hki_write(writer,
               ",\"duration_ns\":%" PRId64 ",\"lost_records\":%" PRIu64 ",\"limit_bytes\":%" PRIu64,
               timeline->duration_ns, timeline->lost_records, timeline->limit_bytes);
+    hki_write(writer, ",\"all_reduce\":{\"small_bytes\":%d,\"chunk_bytes\":%d,\"line_bytes\":%d}",
+              HKI_ALL_REDUCE_SMALL_BYTES, HKI_ALL_REDUCE_CHUNK_BYTES, HKI_ALL_REDUCE_LINE_BYTES);
     hki_write(writer, ",\n\"queues\":[");
     for (int i = 0; i < timeline->queue_count; i++) {
         const hki_trace_queue_info *queue = &timeline->queues[i];
@@ -162,6 +165,8 @@ static void write_call(const chrome *self, const hki_call_event *call)
         hki_write(writer, ",\"collective\":true");
     if (call->is_backward)
         hki_write(writer, ",\"backward\":true");
+    if (call->is_update)
+        hki_write(writer, ",\"update\":true");
     if (call->is_failed)
         hki_write(writer, ",\"failed\":true");
     if (call->is_skipped)

@@ -1,7 +1,8 @@
 /* What the writer and the reader of Chrome's trace JSON agree on, beyond the format itself.
  *
  *     {"displayTimeUnit": "ns",
- *      "otherData": {"hocket": version, "format": 1, "title", "duration_ns", ..., "queues", "lanes", "counters"},
+ *      "otherData": {"hocket": version, "format": 1, "title", "duration_ns", ..., "queues", "lanes",
+ *                     "counters", "all_reduce": how sums over devices are cut, for forecasts},
  *      "traceEvents": [one event a line]}
  *
  * The events, by "ph":

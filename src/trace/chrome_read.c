@@ -198,6 +198,7 @@ static bool read_call(reader *self, const json_t *event, const json_t *args)
                               &call.end_ns) ||
         !hki_json_get_flag(&self->in, args, "collective", &call.is_collective) ||
         !hki_json_get_flag(&self->in, args, "backward", &call.is_backward) ||
+        !hki_json_get_flag(&self->in, args, "update", &call.is_update) ||
         !hki_json_get_flag(&self->in, args, "failed", &call.is_failed) ||
         !hki_json_get_flag(&self->in, args, "skipped", &call.is_skipped) ||
         !hki_json_get_flag(&self->in, args, "subnormals", &call.met_subnormals))

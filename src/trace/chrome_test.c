@@ -64,6 +64,7 @@ static void check_equal_call(const hki_call_event *a, const hki_call_event *b)
     CHECK_EQ_I64(a->queue, b->queue);
     CHECK_EQ_I64(a->is_collective, b->is_collective);
     CHECK_EQ_I64(a->is_backward, b->is_backward);
+    CHECK_EQ_I64(a->is_update, b->is_update);
     CHECK_EQ_I64(a->is_failed, b->is_failed);
     CHECK_EQ_I64(a->is_skipped, b->is_skipped);
     CHECK_EQ_I64(a->issue_ns, b->issue_ns);

@@ -36,15 +36,12 @@ typedef struct collector {
     int *lane_of_thread;
 } collector;
 
-/* Makes room for one more item of so many bytes in *list, a pointer to `count` of them. False when host memory is
- * short. */
+/* Makes room for an item of so many bytes in *list, a pointer to `count` of them. False: no memory. */
 static bool grow(void *list, int count, int *capacity, size_t bytes)
 {
     void *items;
-    if (count < *capacity)
-        return true;
-    if (count > INT32_MAX / 2)
-        return false;
+    if (count < *capacity || count > INT32_MAX / 2)
+        return count < *capacity;
     const int wanted = count < 64 ? 128 : 2 * count;
     memcpy(&items, list, sizeof items);
     items = realloc(items, (size_t)wanted * bytes);
@@ -191,6 +188,7 @@ static bool add_calls(collector *self)
                                  .queue = queue_of(self, issue),
                                  .is_collective = issue->is_collective,
                                  .is_backward = issue->is_backward,
+                                 .is_update = issue->is_update,
                                  .issue_ns = nanoseconds(self, issue->head.ticks),
                                  .bytes = bytes_of(issue)};
         if (!call->operation || !call->shapes || !call->file)

@@ -170,7 +170,7 @@ static void note_a_little_of_everything(void)
     add_operand(record, HK_F32, hk_shape(2, 3), false);
     add_operand(record, HK_I64, hk_shape(7), false);
     add_operand(record, HK_F32, hk_shape(), true);
-    record->is_collective = record->is_backward = true;
+    record->is_collective = record->is_backward = record->is_update = true;
     note_wait(HKI_TRACE_WAIT_DEVICE, 1, 11, 30, 400);
     note_wait(HKI_TRACE_WAIT_ALL, -1, 11, 410, 420);
     note_task(0, HKI_TRACE_READY, 10, 12);
@@ -201,7 +201,7 @@ static void calls_of_everything(const hki_timeline *timeline)
     CHECK_EQ_I64(fill->wall_start_ns, 70);
     CHECK_EQ_I64(fill->bytes, 24);
     CHECK_EQ_I64(fill->dependency_count, 0);
-    CHECK(!fill->is_failed && !fill->is_collective && !fill->is_backward);
+    CHECK(!fill->is_failed && !fill->is_collective && !fill->is_backward && !fill->is_update);
     CHECK_STR(copy->shapes, "float32(2,3), int64(7,) -> float32()");
     CHECK_EQ_I64(copy->ready_ns, 202);
     CHECK_EQ_I64(copy->start_ns, 205);
@@ -211,7 +211,7 @@ static void calls_of_everything(const hki_timeline *timeline)
     CHECK_EQ_I64(copy->bytes, 48);
     CHECK_EQ_I64(copy->dependency_count, 1);
     CHECK_EQ_I64(dependency(timeline, 1, 0), 0);
-    CHECK(copy->is_collective && copy->is_backward);
+    CHECK(copy->is_collective && copy->is_backward && copy->is_update);
     CHECK_STR(timeline->queues[copy->queue].device, "sim:0");
     CHECK_STR(timeline->queues[copy->queue].name, "copy in");
     CHECK(timeline->queues[copy->queue].is_copy && timeline->queues[copy->queue].is_simulated);

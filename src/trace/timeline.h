@@ -31,7 +31,7 @@ typedef struct hki_call_event {
     const char *file;   /* "" when not known */
     int line;
     int queue; /* index in queues */
-    bool is_collective, is_backward, is_failed, is_skipped;
+    bool is_collective, is_backward, is_update, is_failed, is_skipped;
     bool met_subnormals; /* a kernel had a subnormal number as an operand */
     int64_t issue_ns, ready_ns, start_ns,
         end_ns;                         /* of simulated devices, the model's start and end */

@@ -16,7 +16,13 @@
 
 #include <stdlib.h>
 
-enum { FIXTURE_FAILED = 1, FIXTURE_SKIPPED = 2, FIXTURE_BACKWARD = 4, FIXTURE_COLLECTIVE = 8 };
+enum {
+    FIXTURE_FAILED = 1,
+    FIXTURE_SKIPPED = 2,
+    FIXTURE_BACKWARD = 4,
+    FIXTURE_COLLECTIVE = 8,
+    FIXTURE_UPDATE = 16
+};
 
 enum {
     FIXTURE_HOST,
@@ -77,9 +83,9 @@ static const fixture_call fixture_calls[] = {
     /* 19 */ {"all_reduce", "float32(128,784), float32(128,784) -> float32(128,784)",
         40, 6, FIXTURE_COLLECTIVE, 29, 525, 526, 596, 533, 606, 1204224, {16, 17}},
     /* 20 */ {"sgd_update", "float32(128,784), float32(128,784) -> float32(128,784)",
-        41, 1, 0, 31, 595, 600, 620, 606, 629, 1204224, {4, 16, 18}},
+        41, 1, FIXTURE_UPDATE, 31, 595, 600, 620, 606, 629, 1204224, {4, 16, 18}},
     /* 21 */ {"sgd_update", "float32(128,784), float32(128,784) -> float32(128,784)",
-        41, 4, 0, 32, 596, 601, 621, 608, 632, 1204224, {5, 17, 19}},
+        41, 4, FIXTURE_UPDATE, 32, 596, 601, 621, 608, 632, 1204224, {5, 17, 19}},
     /* 22 */ {"square_sum", "float32(64,784) -> float32()",
         44, 0, 0, 36, 120, 125, 190, 125, 190, 200708, {1}},
     /* 23 */ {"log", "int64(64,) -> float32(64,)",
@@ -166,6 +172,7 @@ static inline void fixture_fill_calls(hki_timeline *timeline)
             .queue = from->queue,
             .is_collective = from->flags & FIXTURE_COLLECTIVE,
             .is_backward = from->flags & FIXTURE_BACKWARD,
+            .is_update = from->flags & FIXTURE_UPDATE,
             .is_failed = from->flags & (FIXTURE_FAILED | FIXTURE_SKIPPED),
             .is_skipped = from->flags & FIXTURE_SKIPPED,
             .issue_ns = from->issue * 1000,

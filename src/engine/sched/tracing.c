@@ -128,6 +128,7 @@ static void note_issue(hki_trace *trace, const hki_task *task)
     record->queue = spec->queue;
     record->is_collective = spec->collective;
     record->is_backward = hki_trace_is_backward();
+    record->is_update = spec->updates;
     record->piece_count = spec->piece_count < UINT32_MAX ? (uint32_t)spec->piece_count : UINT32_MAX;
     hki_trace_access *access = (void *)record->body;
     for (int i = 0; i < spec->access_count; i++) {

@@ -369,6 +369,7 @@ hki_task *hki_call_task_begin(const hki_call_parts *parts, uint64_t new_bytes)
     spec->piece_count = parts->piece_count;
     spec->expected_ns = hki_plan_expect(op, parts->plan->work_ns);
     spec->collective = false;
+    spec->updates = op->updates;
     spec->access_count = 0;
     return task;
 }

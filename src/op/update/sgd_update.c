@@ -119,6 +119,7 @@ const hk_op hki_op_sgd_update = {
     .dtypes = HKI_FLOATS,
     .elementwise = true,
     .internal = true,
+    .updates = true,
     .infer = infer,
     .split = HKI_SPLIT_ELEMENTS,
     .plan = plan,

@@ -190,6 +190,7 @@ static void reference(const hki_call *call, const double *const *in, double *con
         .contiguous = true,                                                                        \
         .infallible = true,                                                                        \
         .internal = true,                                                                          \
+        .updates = true,                                                                           \
         .infer = infer,                                                                            \
         .split = HKI_SPLIT_ELEMENTS,                                                               \
         .plan = plan,                                                                              \
