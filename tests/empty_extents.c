@@ -54,7 +54,7 @@ static void reductions(int kind)
 static void products(int kind)
 {
     HK_SCOPE;
-    finish(hk_matmul(empty(kind), hk_permute(empty(kind), (const int[]){0, 2, 1}, 3)));
+    finish(hk_matmul(empty(kind), hk_permute_dims(empty(kind), hk_shape(0, 2, 1))));
     finish(hk_matmul(empty(0), empty(1)));
     finish(hk_matmul(hk_zeros(hk_shape(HUGE_AXIS, 0), HK_F32, (hk_device){0}),
                      hk_zeros(hk_shape(0, 0), HK_F32, (hk_device){0})));

@@ -11,7 +11,7 @@ static hk_array *embed_forward(hk_module *self, hk_array *const *inputs, int cou
     hk_array *x = hk_forward(hk_module_child(self, "patches"), inputs[0]);
     const int64_t n = hk_dim(x, 0), features = hk_dim(x, 1);
     (void)count;
-    x = hk_permute(hk_reshape(x, hk_shape(n, features, -1)), (const int[]){0, 2, 1}, 3);
+    x = hk_permute_dims(hk_reshape(x, hk_shape(n, features, -1)), hk_shape(0, 2, 1));
     hk_array *first = hk_module_parameter(self, "class", hk_shape(1, 1, features), &small, x);
     x = hk_concat((hk_array *[]){hk_broadcast_to(first, hk_shape(n, 1, features)), x}, 2, 1);
     return hk_add(

@@ -147,10 +147,8 @@ HK_API hk_array *hk_from_memory(void *data, hk_dims shape, hk_dtype dtype, hk_de
 HK_API hk_array *hk_slice(hk_array *x, int axis, int64_t begin, int64_t end);
 /* Entry `index` of an axis, which disappears. */
 HK_API hk_array *hk_index(hk_array *x, int axis, int64_t index);
-/* Axes in reverse order. */
+/* Axes in reverse order; in another: hk_permute_dims. */
 HK_API hk_array *hk_transpose(hk_array *x);
-/* Axes in the order given: axis i of the result is axis axes[i] of x. */
-HK_API hk_array *hk_permute(hk_array *x, const int *axes, int count);
 /* The same values stretched to `shape` by NumPy's broadcasting rules: strides of 0, read only. */
 HK_API hk_array *hk_broadcast_to(hk_array *x, hk_dims shape);
 /* The next four give several views, each in the scope; of none (count <= 0) they write nothing. What cannot be done fails the views.
@@ -296,9 +294,6 @@ HK_AT(hk_array *, hk_index, (hk_source at, hk_array *x, int axis, int64_t index)
 #define hk_index(...) hk_index_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_transpose, (hk_source at, hk_array *x), (x))
 #define hk_transpose(...) hk_transpose_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_permute, (hk_source at, hk_array *x, const int *axes, int count),
-      (x, axes, count))
-#define hk_permute(...) hk_permute_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_view,
       (hk_source at, hk_array *x, hk_dims shape, const int64_t *strides, int64_t offset),
       (x, shape, strides, offset))

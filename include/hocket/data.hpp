@@ -124,7 +124,7 @@ inline array random_permutation(int64_t n, const device &device = {}, const gene
 /* The entries of x's first axis in random order. */
 inline array shuffle(const array &x, const generator &stream = {}, hk_source at = here()) noexcept
 {
-    return array::take(hk_shuffle_from_at(at, stream.get(), x.get()));
+    return array::take(hk_random_shuffle_from_at(at, stream.get(), x.get()));
 }
 /* So many of 0 … n-1, each once at most where replace is false, by weights where there are any. */
 inline array random_choice(int64_t n, const shape &shape, bool replace, const array &weights = {},

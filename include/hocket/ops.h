@@ -1317,12 +1317,12 @@ HK_API hk_array *hk_matrix_norm(hk_array *x, const hk_matrix_norm_options *optio
 
 /* (sum of |x| ** ord over axes) ** (1 / ord). The p-norm of vectors along axes. Where the norm
  * is 0 its gradient is 0. Of complex vectors it is real. */
-typedef struct hk_vector_norm_arguments {
-    double ord; /* p: 2, 1, INFINITY, -INFINITY, 0 for how many are not 0, or any other */
-    hk_dims axes; /* axes to reduce; without one, such as (hk_dims){0}: all */
-    bool keepdims; /* keep the reduced axes, with size 1 */
-} hk_vector_norm_arguments;
-HK_API hk_array *hk_vector_norm(hk_array *x, double ord, hk_dims axes, bool keepdims);
+typedef struct hk_vector_norm_options {
+    double ord; /* p: 1, INFINITY, -INFINITY, any other; HK_ZERO: how many are not 0 (default: 2) */
+    hk_dims axes; /* axes to reduce (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+} hk_vector_norm_options;
+HK_API hk_array *hk_vector_norm(hk_array *x, const hk_vector_norm_options *options);
 
 /* Cross products of vectors of 3 elements, which lie along an axis of the result; the other axes
  * are broadcast. */
@@ -2077,8 +2077,8 @@ HK_AT(hk_array *, hk_matrix_power, (hk_source at, hk_array *x, int64_t n), (x, n
 HK_AT(hk_array *, hk_matrix_norm, (hk_source at, hk_array *x,
                                    const hk_matrix_norm_options *options), (x, options))
 #define hk_matrix_norm(...) hk_matrix_norm_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_vector_norm, (hk_source at, hk_array *x, double ord, hk_dims axes,
-                                   bool keepdims), (x, ord, axes, keepdims))
+HK_AT(hk_array *, hk_vector_norm, (hk_source at, hk_array *x,
+                                   const hk_vector_norm_options *options), (x, options))
 #define hk_vector_norm(...) hk_vector_norm_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_cross, (hk_source at, hk_array *x, hk_array *y, int64_t axis), (x, y, axis))
 #define hk_cross(...) hk_cross_at(HK_SOURCE, __VA_ARGS__)

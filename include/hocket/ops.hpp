@@ -3042,10 +3042,24 @@ inline array matrix_norm(const array &x, const matrix_norm_options &options = {}
 
 /* (sum of |x| ** ord over axes) ** (1 / ord). The p-norm of vectors along axes. Where the norm
  * is 0 its gradient is 0. Of complex vectors it is real. */
-inline array vector_norm(const array &x, double ord, const hk::shape &axes, bool keepdims,
+struct vector_norm_options {
+    HKI_OPTION(vector_norm_options, double, ord)
+    HKI_OPTION(vector_norm_options, hk::shape, axes)
+    HKI_OPTION(vector_norm_options, bool, keepdims)
+    hk_vector_norm_options to_c() const noexcept
+    {
+        hk_vector_norm_options c = {};
+        c.ord = ord;
+        c.axes = axes;
+        c.keepdims = keepdims;
+        return c;
+    }
+};
+inline array vector_norm(const array &x, const vector_norm_options &options = {},
                          hk_source at = here()) noexcept
 {
-    return array::take(hk_vector_norm_at(at, x.get(), ord, axes, keepdims));
+    const hk_vector_norm_options c = options.to_c();
+    return array::take(hk_vector_norm_at(at, x.get(), &c));
 }
 
 /* Cross products of vectors of 3 elements, which lie along an axis of the result; the other axes

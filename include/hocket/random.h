@@ -92,8 +92,8 @@ HK_API hk_array *hk_random_gamma_from(hk_generator *generator, double concentrat
 HK_API hk_array *hk_random_permutation(int64_t n, hk_device device);
 HK_API hk_array *hk_random_permutation_from(hk_generator *generator, int64_t n, hk_device device);
 /* A copy of x with the entries of its first axis in random order. Recorded on the tape. */
-HK_API hk_array *hk_shuffle(hk_array *x);
-HK_API hk_array *hk_shuffle_from(hk_generator *generator, hk_array *x);
+HK_API hk_array *hk_random_shuffle(hk_array *x);
+HK_API hk_array *hk_random_shuffle_from(hk_generator *generator, hk_array *x);
 
 /* So many of 0 … n-1 as the shape says, as int64: each alone, or without replacement each once at most. weights (n,), of floats, may
  * be NULL; else each is chosen as likely as its weight is of their sum, without replacement of those that are left. Weights
@@ -172,11 +172,11 @@ HK_AT(hk_array *, hk_random_permutation, (hk_source at, int64_t n, hk_device dev
 HK_AT(hk_array *, hk_random_permutation_from,
       (hk_source at, hk_generator *generator, int64_t n, hk_device device), (generator, n, device))
 #define hk_random_permutation_from(...) hk_random_permutation_from_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_shuffle, (hk_source at, hk_array *x), (x))
-#define hk_shuffle(...) hk_shuffle_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_shuffle_from, (hk_source at, hk_generator *generator, hk_array *x),
+HK_AT(hk_array *, hk_random_shuffle, (hk_source at, hk_array *x), (x))
+#define hk_random_shuffle(...) hk_random_shuffle_at(HK_SOURCE, __VA_ARGS__)
+HK_AT(hk_array *, hk_random_shuffle_from, (hk_source at, hk_generator *generator, hk_array *x),
       (generator, x))
-#define hk_shuffle_from(...) hk_shuffle_from_at(HK_SOURCE, __VA_ARGS__)
+#define hk_random_shuffle_from(...) hk_random_shuffle_from_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_random_choice,
       (hk_source at, int64_t n, hk_dims shape, bool replace, hk_array *weights, hk_device device),
       (n, shape, replace, weights, device))

@@ -238,4 +238,4 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     axes = tuple(range(x.ndim)) if axis is None else _axes_of(axis, x.ndim)
     if not axes and x.ndim:
         return _op["cast"](x != 0, _op["abs"](x).dtype) if ord == 0 else _op["abs"](x)
-    return _op["vector_norm"](x, float(ord), axes, keepdims)
+    return _op["vector_norm"](x, ord=float(ord), axes=axes, keepdims=keepdims)

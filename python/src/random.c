@@ -194,7 +194,7 @@ static PyObject *shuffled(PyObject *self, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "OO!", &object, py_array_type, &x) ||
         !stream_from(object, &generator))
         return NULL;
-    return py_wrap(hk_shuffle_from_at(py_source(), generator, py_handle(x)));
+    return py_wrap(hk_random_shuffle_from_at(py_source(), generator, py_handle(x)));
 }
 
 /* _random_choice(generator, n, shape, replace, weights or None, device) */

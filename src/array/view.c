@@ -187,42 +187,6 @@ hk_array *(hk_transpose)(hk_array *x)
     return permuted(x, axes);
 }
 
-hk_array *(hk_permute)(hk_array *x, const int *axes, int count)
-{
-    int order[HK_MAX_NDIM];
-    unsigned seen = 0;
-    char text[224];
-    hk_array *failed = unusable(x, "permute");
-    if (failed)
-        return failed;
-    if (count != x->shape.ndim) {
-        hki_array_describe(x, text, sizeof text);
-        return hki_array_refuse_view(
-            x, hki_array_create_failed(x->storage->device, "permute", &x, 1, HK_INVALID_ARGUMENT,
-                                       "count is %d, but %s has %d axes, and each must be named",
-                                       count, text, x->shape.ndim));
-    }
-    if (!axes && count)
-        return hki_array_refuse_view(x, hki_array_create_failed(x->storage->device, "permute", &x,
-                                                                1, HK_INVALID_ARGUMENT,
-                                                                "argument axes is NULL"));
-    for (int i = 0; i < count; i++) {
-        order[i] = axes[i];
-        if ((failed = check_axis(x, "permute", &order[i])))
-            return failed;
-        if (seen & 1u << order[i]) {
-            hki_array_describe(x, text, sizeof text);
-            return hki_array_refuse_view(
-                x, hki_array_create_failed(
-                       x->storage->device, "permute", &x, 1, HK_INVALID_ARGUMENT,
-                       "axis %d is named twice, but each axis of %s must be named once", order[i],
-                       text));
-        }
-        seen |= 1u << order[i];
-    }
-    return permuted(x, order);
-}
-
 hk_array *(hk_broadcast_to)(hk_array *x, hk_dims shape)
 {
     hk_dims joined;

@@ -139,8 +139,7 @@ static hk_array *windows(hk_array *x, hk_array *y)
 
 static hk_array *permuted(hk_array *x, hk_array *y)
 {
-    const int axes[] = {1, 0};
-    hk_array *t = hk_permute(x, axes, 2);
+    hk_array *t = hk_permute_dims(x, hk_shape(1, 0));
     hk_array *flat = hk_reshape(hk_multiply(x, x), hk_shape(-1));
     return hk_sum(hk_add(hk_reshape(hk_multiply(t, hk_transpose(y)), hk_shape(6)),
                          hk_exp(hk_reshape(flat, hk_shape(6)))),

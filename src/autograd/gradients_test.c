@@ -480,14 +480,15 @@ static void test_jvp(void)
  * nothing is filled with zeros for that. */
 static void test_reordered_views(void)
 {
-    const int orders[][4] = {{0, 2, 1, 3}, {3, 1, 0, 2}, {1, 3, 2, 0}, {0, 1, 2, 3}};
+    const hk_dims orders[] = {hk_shape(0, 2, 1, 3), hk_shape(3, 1, 0, 2), hk_shape(1, 3, 2, 0),
+                              hk_shape(0, 1, 2, 3)};
     for (int i = 0; i < 4; i++) {
         HK_SCOPE;
         hk_array *x = hk_zeros(hk_shape(2, 3, 4), HK_F64, hk_device_default());
         hk_attach_grad(x, HK_GRAD_WRITE);
         hk_capture_begin(&x, 1);
         hk_record_begin();
-        hk_array *view = hk_permute(hk_reshape(x, hk_shape(2, 3, 2, 2)), orders[i], 4);
+        hk_array *view = hk_permute_dims(hk_reshape(x, hk_shape(2, 3, 2, 2)), orders[i]);
         hk_array *counted = hk_reshape(
             hk_arange(0, 24, 1, HK_F64, hk_device_default()),
             hk_shape(hk_dim(view, 0), hk_dim(view, 1), hk_dim(view, 2), hk_dim(view, 3)));
@@ -495,7 +496,7 @@ static void test_reordered_views(void)
         hk_record_end();
         hk_backward(y);
         hk_graph *graph = hk_capture_end(&(hk_capture_options){.exact = true});
-        hk_array *its = hk_permute(hk_reshape(hk_grad(x), hk_shape(2, 3, 2, 2)), orders[i], 4);
+        hk_array *its = hk_permute_dims(hk_reshape(hk_grad(x), hk_shape(2, 3, 2, 2)), orders[i]);
         CHECK(hk_item(hk_all(hk_equal(its, counted), NULL), NULL) != 0);
         char *text = hk_graph_to_string(graph);
         CHECK(text && !strstr(text, "zeros("));

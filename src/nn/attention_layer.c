@@ -15,7 +15,7 @@ static hk_array *heads_of(hk_module *self, const char *name, hk_array *x)
     hk_array *y = (hk_forward)(hk_module_child(self, name), x);
     y = (hk_reshape)(y, hk_shape(hk_dim(y, 0), hk_dim(y, 1), layer->heads,
                                  layer->features / layer->heads));
-    return (hk_permute)(y, (const int[]){0, 2, 1, 3}, 4);
+    return (hk_permute_dims)(y, hk_shape(0, 2, 1, 3));
 }
 
 static hk_array *attention_forward(hk_module *self, hk_array *const *inputs, int count)
@@ -38,7 +38,7 @@ static hk_array *attention_forward(hk_module *self, hk_array *const *inputs, int
     hk_array *y = (hk_scaled_dot_product_attention)(query, key, value, count > 3 ? inputs[3] : NULL,
                                                     &(hk_scaled_dot_product_attention_options){
                                                         .causal = layer->causal});
-    y = (hk_permute)(y, (const int[]){0, 2, 1, 3}, 4);
+    y = (hk_permute_dims)(y, hk_shape(0, 2, 1, 3));
     y = (hk_reshape)(y, hk_shape(hk_dim(y, 0), hk_dim(y, 1), layer->features));
     return (hk_forward)(hk_module_child(self, "output"), y);
 }

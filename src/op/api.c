@@ -392,11 +392,11 @@ _Static_assert(sizeof(hk_matrix_norm_options) == 16 &&
                offsetof(hk_matrix_norm_options, ord) == 0 &&
                offsetof(hk_matrix_norm_options, keepdims) == 8,
                "hk_matrix_norm_options");
-_Static_assert(sizeof(hk_vector_norm_arguments) == 88 &&
-               offsetof(hk_vector_norm_arguments, ord) == 0 &&
-               offsetof(hk_vector_norm_arguments, axes) == 8 &&
-               offsetof(hk_vector_norm_arguments, keepdims) == 80,
-               "hk_vector_norm_arguments");
+_Static_assert(sizeof(hk_vector_norm_options) == 88 &&
+               offsetof(hk_vector_norm_options, ord) == 0 &&
+               offsetof(hk_vector_norm_options, axes) == 8 &&
+               offsetof(hk_vector_norm_options, keepdims) == 80,
+               "hk_vector_norm_options");
 _Static_assert(sizeof(hk_cross_arguments) == 8 &&
                offsetof(hk_cross_arguments, axis) == 0,
                "hk_cross_arguments");
@@ -2722,14 +2722,9 @@ hk_array *(hk_matrix_norm)(hk_array *x, const hk_matrix_norm_options *options)
                        (hk_device){NULL}, NULL);
 }
 
-hk_array *(hk_vector_norm)(hk_array *x, double ord, hk_dims axes, bool keepdims)
+hk_array *(hk_vector_norm)(hk_array *x, const hk_vector_norm_options *options)
 {
-    hk_vector_norm_arguments arguments = {
-        .ord = ord,
-        .axes = axes,
-        .keepdims = keepdims,
-    };
-    return hki_op_call(&hki_op_vector_norm, (hk_array *const[]){x}, 1, &arguments,
+    return hki_op_call(&hki_op_vector_norm, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
 

@@ -44,7 +44,7 @@ static hk_array *odd_columns(hk_array *const *in)
 /* A matrix with gaps along both axes. */
 static hk_array *gaps(hk_array *const *in)
 {
-    return hk_matmul(hk_index(hk_permute(in[0], (const int[]){2, 0, 1}, 3), 0, 1), in[1]);
+    return hk_matmul(hk_index(hk_permute_dims(in[0], hk_shape(2, 0, 1)), 0, 1), in[1]);
 }
 
 static hk_array *broadcast_columns(hk_array *const *in)
@@ -55,7 +55,7 @@ static hk_array *broadcast_columns(hk_array *const *in)
 /* Batches whose axes do not lie in order, so that they are not one batch. */
 static hk_array *permuted_batches(hk_array *const *in)
 {
-    return hk_matmul(hk_permute(in[0], (const int[]){1, 0, 2, 3}, 4), in[1]);
+    return hk_matmul(hk_permute_dims(in[0], hk_shape(1, 0, 2, 3)), in[1]);
 }
 
 static hk_array *rows_of_batch(hk_array *const *in)
@@ -66,9 +66,9 @@ static hk_array *rows_of_batch(hk_array *const *in)
 /* Of attention: axes of heads between those of samples and rows. */
 static hk_array *heads(hk_array *const *in)
 {
-    hk_array *q = hk_permute(in[0], (const int[]){0, 2, 1, 3}, 4);
-    hk_array *k = hk_permute(in[1], (const int[]){0, 2, 3, 1}, 4);
-    return hk_matmul(hk_matmul(q, k), hk_permute(in[2], (const int[]){0, 2, 1, 3}, 4));
+    hk_array *q = hk_permute_dims(in[0], hk_shape(0, 2, 1, 3));
+    hk_array *k = hk_permute_dims(in[1], hk_shape(0, 2, 3, 1));
+    return hk_matmul(hk_matmul(q, k), hk_permute_dims(in[2], hk_shape(0, 2, 1, 3)));
 }
 
 static hk_array *linear(hk_array *const *in)
@@ -84,7 +84,7 @@ static hk_array *linear_slices(hk_array *const *in)
 /* The bias is a column. */
 static hk_array *linear_strided(hk_array *const *in)
 {
-    return hk_linear(hk_permute(in[0], (const int[]){1, 0, 2}, 3), in[1], hk_index(in[2], 1, 1));
+    return hk_linear(hk_permute_dims(in[0], hk_shape(1, 0, 2)), in[1], hk_index(in[2], 1, 1));
 }
 
 /* ---- images -------------------------------------------------------------------------------------------- */

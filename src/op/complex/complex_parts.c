@@ -89,12 +89,12 @@ TRUTH(complex_all, all);
 /* The axes that go, last. */
 static hk_array *gone_last(hk_array *x, unsigned mask)
 {
-    int axes[HK_MAX_NDIM], count = 0;
+    hk_dims axes = {.ndim = 0};
     for (unsigned goes = 0; goes < 2; goes++)
         for (int i = 0; i < x->shape.ndim; i++)
             if ((mask >> i & 1) == goes)
-                axes[count++] = i;
-    return (hk_permute)(x, axes, count);
+                axes.dims[axes.ndim++] = i;
+    return hki_op_call1(&hki_op_permute_dims, x, &axes);
 }
 
 /* The last of the products up to each element, whose factors go one after the other in double. */

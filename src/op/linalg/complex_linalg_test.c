@@ -250,8 +250,9 @@ PAIR(qr_q, triangular(square(z), 0))
 PAIR(qr_r, triangular(square(z), 1))
 PAIR(qr_tall, triangular(tall(z), -1))
 PAIR(qr_wide, triangular(adjoint(tall(z)), -1))
-PAIR(vector_norm, hk_vector_norm(square(z), 2, hk_shape(1), false))
-PAIR(vector_norm_3, hk_vector_norm(square(z), 3, hk_shape(0), false))
+PAIR(vector_norm, hk_vector_norm(square(z), &(hk_vector_norm_options){.axes = hk_shape(1)}))
+PAIR(vector_norm_3,
+     hk_vector_norm(square(z), &(hk_vector_norm_options){.ord = 3, .axes = hk_shape(0)}))
 PAIR(matrix_norm, hk_matrix_norm(tall(z), NULL))
 PAIR(nuclear_norm, hk_matrix_norm(tall(z), &(hk_matrix_norm_options){.ord = HK_NORM_NUC}))
 PAIR(pinv, hk_pinv(square(z), NULL))
@@ -290,9 +291,10 @@ static void test_norms(void)
     HK_SCOPE;
     hk_array *x = hk_cast(
         array((const number[]){3 + 4 * i, 0, -2 * i, 5 - 12 * i}, hk_shape(2, 2), HK_C128), HK_C64);
-    hk_array *y = hk_vector_norm(x, 2, hk_shape(1), false);
+    hk_array *y = hk_vector_norm(x, &(hk_vector_norm_options){.axes = hk_shape(1)});
     CHECK(hk_array_dtype(y) == HK_F32 &&
-          are_near(y, hk_vector_norm(hk_abs(x), 2, hk_shape(1), false), 1e-6));
+          are_near(y, hk_vector_norm(hk_abs(x), &(hk_vector_norm_options){.axes = hk_shape(1)}),
+                   1e-6));
     const struct {
         hk_norm_order order;
         double value;

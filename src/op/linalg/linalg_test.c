@@ -94,7 +94,8 @@ static void test_norm_gradients(double p, double wanted)
     hk_array *x = matrices((const double[]){0, 0, 0, -2}, hk_shape(2, 2));
     hk_attach_grad(x, HK_GRAD_WRITE);
     hk_record_begin();
-    hk_array *norm = hk_vector_norm(x, p, hk_shape(1), false);
+    hk_array *norm = hk_vector_norm(
+        x, &(hk_vector_norm_options){.ord = p == 0 ? HK_ZERO : p, .axes = hk_shape(1)});
     hk_record_end();
     CHECK(hk_ok(hk_backward(norm)));
     CHECK(element(norm, 0) == 0 && is_near(element(norm, 1), p == 0 ? 1 : p < 0 ? 0 : 2));
@@ -113,9 +114,13 @@ static void test_norms(void)
     test_norm_gradients(0, 0);
     test_norm_gradients(-1, 0);
     hk_array *x = hk_ones(hk_shape(0, 2), HK_F32, (hk_device){NULL});
-    CHECK(fails_with(hk_vector_norm(x, NAN, hk_shape(0), false), HK_OUT_OF_RANGE, "ord is NaN"));
-    CHECK(is_refused(hk_vector_norm(x, INFINITY, hk_shape(0), false), "among no elements"));
-    CHECK(hk_size(hk_vector_norm(x, INFINITY, hk_shape(1), false)) == 0);
+    CHECK(fails_with(hk_vector_norm(x, &(hk_vector_norm_options){.ord = NAN, .axes = hk_shape(0)}),
+                     HK_OUT_OF_RANGE, "ord is NaN"));
+    CHECK(is_refused(
+        hk_vector_norm(x, &(hk_vector_norm_options){.ord = INFINITY, .axes = hk_shape(0)}),
+        "among no elements"));
+    CHECK(hk_size(hk_vector_norm(
+              x, &(hk_vector_norm_options){.ord = INFINITY, .axes = hk_shape(1)})) == 0);
     CHECK(is_refused(hk_matrix_norm(x, &(hk_matrix_norm_options){.ord = HK_NORM_INF}),
                      "among no rows"));
     CHECK(is_refused(hk_matrix_norm(x, &(hk_matrix_norm_options){.ord = HK_NORM_2}),
@@ -149,12 +154,14 @@ static bool is_orthonormal(hk_array *x)
     const int64_t n = hk_dim(x, 1);
     hk_array *product = hk_matmul(hk_transpose(x), x);
     hk_array *rest = hk_subtract(product, hk_eye(n, n, 0, HK_F64, (hk_device){NULL}));
-    return n == 0 || hk_item(hk_vector_norm(rest, INFINITY, (hk_dims){0}, false), NULL) < 1e-12;
+    return n == 0 ||
+           hk_item(hk_vector_norm(rest, &(hk_vector_norm_options){.ord = INFINITY}), NULL) < 1e-12;
 }
 
 static double last_difference(hk_array *x, hk_array *y)
 {
-    return hk_item(hk_vector_norm(hk_subtract(x, y), INFINITY, (hk_dims){0}, false), NULL);
+    return hk_item(hk_vector_norm(hk_subtract(x, y), &(hk_vector_norm_options){.ord = INFINITY}),
+                   NULL);
 }
 
 /* Vectors that belong to no value, too. */

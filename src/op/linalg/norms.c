@@ -1,4 +1,5 @@
 /* Norms of vectors and matrices, made of reductions and singular values. */
+#include "base/option.h"
 #include "op/elementwise/elementwise.h"
 #include "op/linalg/linalg.h"
 #include "op/reduce/reduce.h"
@@ -22,11 +23,16 @@ static hk_array *real_values(hk_array *x)
 
 /* ---- vector_norm ------------------------------------------------------------------------------------------ */
 
-#define VECTOR_NORM_ARGUMENTS(F, op)                                                               \
-    F(op, F64, ord, "", "p: 2, 1, INFINITY, -INFINITY, 0 for how many are not 0, or any other")    \
-    F(op, DIMS, axes, "", "axes to reduce; without one, such as (hk_dims){0}: all")                \
-    F(op, BOOL, keepdims, "", "keep the reduced axes, with size 1")
-HKI_ARGUMENTS(vector_norm, VECTOR_NORM_ARGUMENTS)
+#define VECTOR_NORM_OPTIONS(F, op)                                                                 \
+    F(op, F64, ord, "2", "p: 1, INFINITY, -INFINITY, any other; HK_ZERO: how many are not 0")      \
+    F(op, DIMS, axes, "all axes", "axes to reduce")                                                \
+    F(op, BOOL, keepdims, "false", "keep the reduced axes, with size 1")
+HKI_OPTIONS(vector_norm, VECTOR_NORM_OPTIONS)
+
+static double ord_of(const hki_call *call)
+{
+    return hki_option_or(((const hki_vector_norm_options *)call->options)->ord, 2);
+}
 
 static hki_sum_options over(const hki_call *call)
 {
@@ -111,7 +117,7 @@ static hk_array *any_norm(hk_array *x, double p, const hki_sum_options *axes)
 
 static hk_array *vector_norm_compose(const hki_call *call)
 {
-    const double p = ((const hki_vector_norm_options *)call->options)->ord;
+    const double p = ord_of(call);
     const hki_sum_options axes = over(call);
     hk_array *x = real_values(call->arrays[0]);
     if (p == 2)
@@ -145,7 +151,7 @@ static int64_t place_of(const hk_dims *shape, unsigned mask, int64_t i)
 
 static void vector_norm_reference(const hki_call *call, const double *const *in, double *const *out)
 {
-    const double p = ((const hki_vector_norm_options *)call->options)->ord;
+    const double p = ord_of(call);
     const hk_dims *shape = &call->inputs[0]->shape;
     const hki_sum_options axes = over(call);
     const unsigned mask = hki_reduce_mask_of(&axes, shape->ndim);
@@ -166,19 +172,25 @@ static void vector_norm_reference(const hki_call *call, const double *const *in,
 }
 
 static const hki_sample vector_norm_samples[] = {
-    {.inputs = {HKI_SHAPE(2, 3)}, HKI_GIVEN(vector_norm, 2, {0}, false)},
-    {.inputs = {HKI_SHAPE(4, 5)}, HKI_GIVEN(vector_norm, 1, HKI_SHAPE(1), false)},
-    {.inputs = {HKI_SHAPE(4, 5)}, HKI_GIVEN(vector_norm, INFINITY, HKI_SHAPE(0), true)},
-    {.inputs = {HKI_SHAPE(4, 5)}, HKI_GIVEN(vector_norm, -INFINITY, HKI_SHAPE(-1), false)},
-    {.inputs = {HKI_SHAPE(3, 2, 4)}, HKI_GIVEN(vector_norm, 3, HKI_SHAPE(0, -1), true)},
-    {.inputs = {HKI_SHAPE(7)}, HKI_GIVEN(vector_norm, 0.5, {0}, false)},
-    {.inputs = {HKI_SHAPE(7)}, HKI_GIVEN(vector_norm, -2, {0}, false)},
-    {.inputs = {HKI_SHAPE(3, 4)}, HKI_GIVEN(vector_norm, 0, HKI_SHAPE(0), false)},
-    {.inputs = {HKI_SHAPE_0D}, HKI_GIVEN(vector_norm, 3, {0}, false)},
-    {.inputs = {HKI_SHAPE(2, 0)}, HKI_GIVEN(vector_norm, 3, HKI_SHAPE(1), false)},
+    {.inputs = {HKI_SHAPE(2, 3)}, .options = &(const hki_vector_norm_options){2, {0}, false}},
+    {.inputs = {HKI_SHAPE(4, 5)},
+     .options = &(const hki_vector_norm_options){1, HKI_SHAPE(1), false}},
+    {.inputs = {HKI_SHAPE(4, 5)},
+     .options = &(const hki_vector_norm_options){INFINITY, HKI_SHAPE(0), true}},
+    {.inputs = {HKI_SHAPE(4, 5)},
+     .options = &(const hki_vector_norm_options){-INFINITY, HKI_SHAPE(-1), false}},
+    {.inputs = {HKI_SHAPE(3, 2, 4)},
+     .options = &(const hki_vector_norm_options){3, HKI_SHAPE(0, -1), true}},
+    {.inputs = {HKI_SHAPE(7)}, .options = &(const hki_vector_norm_options){0.5, {0}, false}},
+    {.inputs = {HKI_SHAPE(7)}, .options = &(const hki_vector_norm_options){-2, {0}, false}},
+    {.inputs = {HKI_SHAPE(3, 4)},
+     .options = &(const hki_vector_norm_options){HK_ZERO, HKI_SHAPE(0), false}},
+    {.inputs = {HKI_SHAPE_0D}, .options = &(const hki_vector_norm_options){3, {0}, false}},
+    {.inputs = {HKI_SHAPE(2, 0)},
+     .options = &(const hki_vector_norm_options){3, HKI_SHAPE(1), false}},
     {.kind = HKI_SAMPLE_STRIDED,
      .inputs = {HKI_SHAPE(4, 3)},
-     HKI_GIVEN(vector_norm, 2.5, HKI_SHAPE(0), false)},
+     .options = &(const hki_vector_norm_options){2.5, HKI_SHAPE(0), false}},
 };
 
 const hk_op hki_op_vector_norm = {

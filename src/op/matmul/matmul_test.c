@@ -125,9 +125,9 @@ static void test_layouts(hk_dtype dtype)
     for (int i = 0; i < count; i++)
         for (int j = 0; j < count; j++)
             check_product(ways[i], ways[j]);
-    check_product(slab, hk_permute(slab, (const int[]){0, 2, 1}, 3));
-    check_product(hk_permute(slab, (const int[]){1, 0, 2}, 3), hk_transpose(hk_index(slab, 0, 0)));
-    check_product(hk_permute(slab, (const int[]){2, 1, 0}, 3),
+    check_product(slab, hk_permute_dims(slab, hk_shape(0, 2, 1)));
+    check_product(hk_permute_dims(slab, hk_shape(1, 0, 2)), hk_transpose(hk_index(slab, 0, 0)));
+    check_product(hk_permute_dims(slab, hk_shape(2, 1, 0)),
                   hk_slice(hk_transpose(hk_index(slab, 0, 1)), 0, 7, 11));
 }
 
@@ -138,8 +138,8 @@ static void test_linear(void)
     hk_array *x = random_numbers(hk_shape(6, 40, 30), HK_F32),
              *w = random_numbers(hk_shape(50, 30), HK_F32);
     hk_array *bias = random_numbers(hk_shape(50), HK_F32);
-    hk_array *views[] = {x, hk_permute(x, (const int[]){1, 0, 2}, 3), hk_slice(x, 1, 3, 33),
-                         hk_permute(hk_slice(x, 1, 5, 35), (const int[]){0, 2, 1}, 3),
+    hk_array *views[] = {x, hk_permute_dims(x, hk_shape(1, 0, 2)), hk_slice(x, 1, 3, 33),
+                         hk_permute_dims(hk_slice(x, 1, 5, 35), hk_shape(0, 2, 1)),
                          hk_transpose(hk_reshape(x, hk_shape(30, 240)))};
     for (int i = 0; i < 5; i++) {
         int64_t *expected = get(hk_add(hk_matmul(views[i], hk_transpose(w)), bias));

@@ -148,14 +148,14 @@ static hk_array *shuffled(hk_generator *generator, hk_array *x)
     return hki_op_call2(&hki_op_index_select, x, order, &(const int64_t){0});
 }
 
-hk_array *(hk_shuffle_from)(hk_generator *generator, hk_array *x)
+hk_array *(hk_random_shuffle_from)(hk_generator *generator, hk_array *x)
 {
     RETURN_ALONE(shuffled(generator, x));
 }
 
-hk_array *(hk_shuffle)(hk_array *x)
+hk_array *(hk_random_shuffle)(hk_array *x)
 {
-    return (hk_shuffle_from)(NULL, x);
+    return (hk_random_shuffle_from)(NULL, x);
 }
 
 /* ---- weights ------------------------------------------------------------------------------------------------- */

@@ -117,7 +117,7 @@ static void test_shuffle(void)
     hk_attach_grad(x, HK_GRAD_WRITE);
     hk_seed(9);
     hk_record_begin();
-    hk_array *y = hk_shuffle(x), *z = hk_square(y);
+    hk_array *y = hk_random_shuffle(x), *z = hk_square(y);
     hk_record_end();
     double *rows = read_doubles(y), sum = 0;
     for (int i = 0; i < 10; i++) {
@@ -127,7 +127,7 @@ static void test_shuffle(void)
     CHECK(sum == 90 && !same(x, y));
     CHECK(hk_ok(hk_backward(z)));
     CHECK(same(hk_grad(x), hk_multiply(x, 2)));
-    CHECK(is_refused(hk_shuffle(hk_ones(hk_shape(), HK_F32, device)), "x has no axes"));
+    CHECK(is_refused(hk_random_shuffle(hk_ones(hk_shape(), HK_F32, device)), "x has no axes"));
     free(rows);
 }
 

@@ -112,7 +112,7 @@ static void test_layouts(void)
     hk_array *x = whole_numbers(hk_shape(3, 17, 40, 5));
     check_view(x);
     check_view(hk_transpose(x));
-    check_view(hk_permute(x, (const int[]){2, 0, 3, 1}, 4));
+    check_view(hk_permute_dims(x, hk_shape(2, 0, 3, 1)));
     check_view(hk_slice(x, 2, 3, 33));
     check_view(hk_slice(hk_transpose(x), 0, 1, 3));
     check_view(hk_broadcast_to(hk_slice(x, 1, 4, 5), hk_shape(3, 6, 40, 5)));
