@@ -18,7 +18,7 @@ enum { IS_RELEASED = 1, IS_TOLD };
 
 typedef struct buried {
     hk_array *x;
-    hki_storage *grave; /* its handle */
+    hki_storage *detached; /* its handle */
     hki_storage
         *own; /* the storage that the handle is part of, its name; NULL: it is memory of its own */
 } buried;
@@ -73,8 +73,8 @@ static void drop(const buried *one)
         hki_storage_release_name(one->own);
     else
         free(one->x);
-    if (one->grave)
-        hki_storage_release_handle(one->grave);
+    if (one->detached)
+        hki_storage_release_handle(one->detached);
 }
 
 static hki_storage *grave_create(const hk_array *x)
@@ -87,11 +87,11 @@ static hki_storage *grave_create(const hk_array *x)
     const hk_status *record =
         hki_status_create(HK_INVALID_ARGUMENT, &facts,
                           "%s was used after its release, which followed this call", text);
-    hki_storage *grave = hki_storage_create_detached(x->storage->device, record);
+    hki_storage *detached = hki_storage_create_detached(x->storage->device, record);
     hk_status_release(record);
-    if (grave)
-        atomic_store_explicit(&grave->released, IS_RELEASED, memory_order_relaxed);
-    return grave;
+    if (detached)
+        atomic_store_explicit(&detached->released, IS_RELEASED, memory_order_relaxed);
+    return detached;
 }
 
 void hki_array_bury(hk_array *x)
@@ -104,28 +104,28 @@ void hki_array_bury(hk_array *x)
     buried one = {.x = x, .own = x == &storage->first ? storage : NULL};
     if (one.own)
         hki_storage_retain_name(storage);
-    one.grave = grave_create(x);
-    if (one.grave) {
+    one.detached = grave_create(x);
+    if (one.detached) {
         atomic_store_explicit(&x->refs, 1, memory_order_relaxed);
         atomic_store_explicit(&x->autograd, NULL, memory_order_relaxed);
         x->failed = true;
         x->shape = (hk_dims){0};
         x->size = x->offset = 0;
-        x->storage = one.grave;
+        x->storage = one.detached;
     }
-    if (!one.grave || exchange(&one))
+    if (!one.detached || exchange(&one))
         drop(&one);
     hki_storage_release_handle(storage);
 }
 
-void hki_released_is_used(hki_storage *grave)
+void hki_released_is_used(hki_storage *detached)
 {
     unsigned char expected = IS_RELEASED;
-    if (!atomic_compare_exchange_strong(&grave->released, &expected, IS_TOLD))
+    if (!atomic_compare_exchange_strong(&detached->released, &expected, IS_TOLD))
         return;
     const hk_source here = hki_source_get();
     fprintf(stderr, "hocket: %s:%d: %s: %s:%d\n", here.file ? here.file : "?", here.line,
-            hk_status_message(grave->record), hk_status_file(grave->record),
-            hk_status_line(grave->record));
-    hki_runtime_note_failure(grave->device->runtime, grave->record);
+            hk_status_message(detached->record), hk_status_file(detached->record),
+            hk_status_line(detached->record));
+    hki_runtime_note_failure(detached->device->runtime, detached->record);
 }

@@ -25,7 +25,7 @@ struct hk_loader {
     int slice_count, first_slice;   /* of a batch, in all processes; devices[0]'s */
     hki_device **devices;           /* the runtime of each is retained */
     int64_t *full_rows, *last_rows; /* of each slice, in full batches and in the last one */
-    hki_slice *ring;                /* slot_count batches of device_count slices */
+    hki_batch_slice *ring;          /* slot_count batches of device_count slices */
     int64_t slot_count;
     int64_t *order; /* of this epoch; NULL when not shuffled */
 
@@ -54,7 +54,7 @@ static const hk_status *refusal(const char *operation, hk_code code, const char 
 
 /* ---- the ring -------------------------------------------------------------------------------- */
 
-static hki_slice *slot_of(const hk_loader *self, int64_t batch)
+static hki_batch_slice *slot_of(const hk_loader *self, int64_t batch)
 {
     return self->ring + batch % self->slot_count * self->device_count;
 }
@@ -69,7 +69,7 @@ static void issue_batch(hk_loader *self)
 {
     int64_t batch = self->issued++, first = batch * self->batch_size;
     const int64_t *rows = batch == self->batch_count - 1 ? self->last_rows : self->full_rows;
-    hki_slice *slot = slot_of(self, batch);
+    hki_batch_slice *slot = slot_of(self, batch);
     for (int i = 0; i < self->first_slice; i++)
         first += *rows++;
     const hki_sampling from = {self->set, self->order, self->seed, self->next_epoch - 1};
@@ -114,7 +114,7 @@ static hk_array *no_field(const hk_loader *self, int field, int device)
 static void give_batch(hk_loader *self, const places *to)
 {
     self->batch_samples = batch_samples(self, self->given);
-    hki_slice *slot = slot_of(self, self->given++);
+    hki_batch_slice *slot = slot_of(self, self->given++);
     for (int i = 0; i < self->device_count; i++) {
         for (int f = 0; f < to->count; f++)
             if (to->rows[f])

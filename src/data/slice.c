@@ -91,7 +91,7 @@ static int64_t piece_count(double work_ns, int64_t rows)
 }
 
 /* Issues the task that fills arrays in the host's memory. False when host memory is short. */
-static bool filling_issue(const hki_sampling *from, const hki_slice *to, int64_t first,
+static bool filling_issue(const hki_sampling *from, const hki_batch_slice *to, int64_t first,
                           int64_t rows)
 {
     const int count = from->set->field_count;
@@ -129,18 +129,18 @@ static bool filling_issue(const hki_sampling *from, const hki_slice *to, int64_t
     return true;
 }
 
-void hki_slice_drop(hki_slice *self)
+void hki_slice_drop(hki_batch_slice *self)
 {
     for (int i = 0; i < HK_DATA_MOST_FIELDS; i++)
         hk_array_release(self->fields[i]);
-    *self = (hki_slice){{0}};
+    *self = (hki_batch_slice){{0}};
 }
 
 /* Arrays for so many samples, nothing written yet. */
-static hki_slice create(const hk_data_set *set, hki_device *device, int64_t rows,
-                        hk_array *(*create_array)(hki_device *, hk_dims, hk_dtype))
+static hki_batch_slice create(const hk_data_set *set, hki_device *device, int64_t rows,
+                              hk_array *(*create_array)(hki_device *, hk_dims, hk_dtype))
 {
-    hki_slice self = {{0}};
+    hki_batch_slice self = {{0}};
     for (int i = 0; i < set->field_count; i++) {
         const hki_data_field *field = &set->fields[i];
         hk_dims shape = {.ndim = field->shape.ndim + 1, .dims = {rows}};
@@ -151,7 +151,7 @@ static hki_slice create(const hk_data_set *set, hki_device *device, int64_t rows
     return self;
 }
 
-static bool is_usable(const hki_slice *self, int count)
+static bool is_usable(const hki_batch_slice *self, int count)
 {
     for (int i = 0; i < count; i++)
         if (self->fields[i]->failed)
@@ -161,11 +161,11 @@ static bool is_usable(const hki_slice *self, int count)
 
 /* What an accelerator gets is filled in pinned memory by the host's device, and copied. False when
  * host memory is short. */
-static bool fill_remote(const hki_sampling *from, hki_slice *to, int64_t first, int64_t rows)
+static bool fill_remote(const hki_sampling *from, hki_batch_slice *to, int64_t first, int64_t rows)
 {
     const int count = from->set->field_count;
-    hki_slice filled = create(from->set, hki_device_of_host(to->fields[0]->storage->device), rows,
-                              hki_array_create_pinned);
+    hki_batch_slice filled = create(from->set, hki_device_of_host(to->fields[0]->storage->device),
+                                    rows, hki_array_create_pinned);
     const bool issued = is_usable(&filled, count) && filling_issue(from, &filled, first, rows);
     for (int i = 0; i < count && issued; i++)
         hki_hooks.transfer(to->fields[i], filled.fields[i], "loader_next", true);
@@ -173,17 +173,18 @@ static bool fill_remote(const hki_sampling *from, hki_slice *to, int64_t first, 
     return issued;
 }
 
-static bool fill(const hki_sampling *from, hki_slice *to, hki_device *device, int64_t first,
+static bool fill(const hki_sampling *from, hki_batch_slice *to, hki_device *device, int64_t first,
                  int64_t rows)
 {
     return !rows || (hki_device_is_host(device) ? filling_issue(from, to, first, rows)
                                                 : fill_remote(from, to, first, rows));
 }
 
-hki_slice hki_slice_make(const hki_sampling *from, hki_device *device, int64_t first, int64_t rows)
+hki_batch_slice hki_slice_make(const hki_sampling *from, hki_device *device, int64_t first,
+                               int64_t rows)
 {
     const int count = from->set->field_count;
-    hki_slice self = create(from->set, device, rows, hki_array_create);
+    hki_batch_slice self = create(from->set, device, rows, hki_array_create);
     if (is_usable(&self, count) && fill(from, &self, device, first, rows))
         return self;
     hki_slice_drop(&self);

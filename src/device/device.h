@@ -51,7 +51,7 @@ typedef struct hki_ticket {
     hki_queue_kind queue;
     /* Of classes with streams, set by `launched`: where in the queue it is, ascending from 1, 0 where it could not be
      * launched, as `settle` will tell; and what its kernels may report (the class's own), NULL where nothing but the
-     * loss of the device can make it fail any more, as with a vetted task that has not failed yet. */
+     * loss of the device can make it fail any more, as with a prechecked task that has not failed yet. */
     uint64_t position;
     void *fault;
     /* The same: flags that the task has until hki_device_class.release_flags; where is_flagged, they tell of all that its
@@ -61,7 +61,7 @@ typedef struct hki_ticket {
     uint64_t suspects; /* the engine's: with which it was launched */
     /* Set before `launched`: kernels will report nothing, since the host knows the values that they check; somebody else
      * than the queue waits for the end, or nothing is known yet that will come behind the task. */
-    bool is_vetted, is_awaited;
+    bool is_prechecked, is_awaited;
     bool has_reported; /* set by `settle`: kernels of the task have reported something */
     /* Set by `settle` where it says no: which of the task's calls failed, by its number (hki_recorder_class); -1: it was no
      * matter of one of them. */
@@ -187,11 +187,11 @@ typedef struct hki_device_class {
     bool (*can_fuse)(const struct hki_kernel_call *call);
     void (*run_fused)(hki_device *device, const struct hki_kernel_call *const *calls,
                       const bool *are_kept, const uint64_t *spares, int count);
-    /* Optional, all or none, with wait_for: tasks that follow others of which the host does not know yet whether a kernel of
-     * theirs has refused a value. Such a one has flags of the device's HKI_QUEUE_COMPUTE, which are bits. What is launched
-     * next in that queue leaves what it overwrites as it is where one of `suspects` has done that. is_vetted: as in the
-     * ticket. Called by the one thread of the queue before each of its tasks is launched. */
-    void (*guard)(hki_device *device, uint64_t suspects, bool is_vetted);
+    /* Optional, all or none, with wait_for: a task may be launched while the host does not yet know whether a kernel that it
+     * follows has refused a value. Each task that may do so has flags, bits of the device's HKI_QUEUE_COMPUTE. Kernels launched
+     * next in that queue must not modify memory if any task with flags in `suspects` has failed. is_prechecked: as in the ticket.
+     * Called by the one thread of the queue before each of its tasks is launched. */
+    void (*guard)(hki_device *device, uint64_t suspects, bool is_prechecked);
     /* Whether run_call can do that for the call, and whether its kernels may report something: pure functions of operator,
      * shapes and dtypes. */
     bool (*can_spare)(const struct hki_kernel_call *call);

@@ -107,7 +107,7 @@ typedef struct hki_task_class {
     void (*blame)(const void *payload, int call, struct hki_blame *blame);
     /* Optional, of a task that has been given to an accelerator: whether all values that its kernels check are known to be
      * good (device/known_values.h), so that they will fail nothing. */
-    bool (*is_vetted)(const hki_task_spec *spec, const void *payload);
+    bool (*is_prechecked)(const hki_task_spec *spec, const void *payload);
     /* Optional: whether an accelerator can do the task behind others that may turn out failed: then it leaves everything that
      * it would overwrite as it is (hki_device_class.guard). Asked by any thread. */
     bool (*can_spare)(const hki_task_spec *spec, const void *payload);

@@ -255,7 +255,7 @@ static hki_node *node_add(hki_capture *self, const char *operation, int operand_
 static bool operand_note(hki_capture *self, const hki_node *node, int index, const hk_array *x,
                          bool is_new)
 {
-    hki_operand *operand = &node->operands[index];
+    hki_node_operand *operand = &node->operands[index];
     int64_t offset;
     if (!x) {
         operand->slot = -1;
@@ -500,7 +500,7 @@ static bool makes_whole(const hki_node *node, int slot, int64_t size)
 {
     bool reads = node->kind != HKI_NODE_CALL, writes = false;
     for (int i = 0; i < node->input_count + node->output_count; i++) {
-        const hki_operand *operand = &node->operands[i];
+        const hki_node_operand *operand = &node->operands[i];
         reads |= operand->slot == slot && i < node->input_count;
         writes |= operand->slot == slot && i >= node->input_count && operand->tensor.size == size;
     }

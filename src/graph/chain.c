@@ -388,14 +388,14 @@ static bool node_of_part(hki_node *node, hki_chain *chain, int index)
     const int64_t bytes = hki_chain_state_bytes(chain);
     if (node->operands && is_cut)
         node->operands[part->array_count] =
-            (hki_operand){.slot = chain->state_slot,
-                          .tensor = {.dtype = HK_U8,
-                                     .ndim = 1,
-                                     .dims = {bytes},
-                                     .strides = {1},
-                                     .size = bytes,
-                                     .is_contiguous = true},
-                          .span = {.begin = 0, .end = (uint64_t)bytes}};
+            (hki_node_operand){.slot = chain->state_slot,
+                               .tensor = {.dtype = HK_U8,
+                                          .ndim = 1,
+                                          .dims = {bytes},
+                                          .strides = {1},
+                                          .size = bytes,
+                                          .is_contiguous = true},
+                               .span = {.begin = 0, .end = (uint64_t)bytes}};
     return node->operands;
 }
 

@@ -171,8 +171,8 @@ struct hki_chain {
     int pack_count;
     hki_chain_mask *masks;
     int mask_count;
-    hki_operand *arrays; /* what it reads, then what it writes: the node's operands */
-    bool *array_is_new;  /* temporaries, which a replay makes */
+    hki_node_operand *arrays; /* what it reads, then what it writes: the node's operands */
+    bool *array_is_new;       /* temporaries, which a replay makes */
     int read_count, array_count;
     /* Bytes: workspace of a running piece, the part of it that a block uses, where its scratch and the sums of runs that
      * wait begin, a piece's part of the sums, packed weights, those that are kept. Rows of a whole piece begin at kept_at. */

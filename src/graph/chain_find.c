@@ -60,7 +60,7 @@ bool hki_chain_is_spread(const hki_tensor *tensor)
 
 /* Samples along the first axis, or the last of two, of all of a value, or of an array from before the chain. A part of a
  * value may have as many rows as there are samples by chance. */
-static bool carries_samples(const finder *self, const hki_operand *operand, bool is_last)
+static bool carries_samples(const finder *self, const hki_node_operand *operand, bool is_last)
 {
     const hki_tensor *tensor = &operand->tensor;
     unsigned state = self->state[operand->slot];
@@ -74,13 +74,13 @@ static bool carries_samples(const finder *self, const hki_operand *operand, bool
            (hki_chain_is_dense(tensor) || (hki_chain_is_spread(tensor) && !(state & IS_VALUE)));
 }
 
-static bool is_shared(const finder *self, const hki_operand *operand)
+static bool is_shared(const finder *self, const hki_node_operand *operand)
 {
     return !(self->state[operand->slot] & (IS_VALUE | IS_LATE)) &&
            hki_chain_is_dense(&operand->tensor);
 }
 
-static bool fits_output(const finder *self, const hki_operand *operand, hki_batch_kind kind)
+static bool fits_output(const finder *self, const hki_node_operand *operand, hki_batch_kind kind)
 {
     const hki_tensor *tensor = &operand->tensor;
     bool is_new = self->graph->slots[operand->slot].kind == HKI_SLOT_TEMPORARY;
@@ -132,7 +132,7 @@ static bool is_wide_sum(const finder *self, const hki_node *node, const hki_batc
 
 /* All samples need it, and it lies still in a core's cache while blocks of them come and go. A larger one is read from memory
  * again for each block, and is to be packed at each step that has changed it: a call of its own does with less. */
-static bool is_light(const hki_operand *operand)
+static bool is_light(const hki_node_operand *operand)
 {
     return operand->tensor.size * (int64_t)hki_dtype_bytes(operand->tensor.dtype) <= SHARED_BYTES;
 }
@@ -148,7 +148,7 @@ static hki_batch_kind ask_member(const finder *self, const hki_node *node)
     bool joins =
         false; /* what the samples are is known by the bound arrays, or by what came from them */
     for (int i = 0; kind != HKI_BATCH_NONE && i < node->input_count; i++) {
-        const hki_operand *operand = &node->operands[i];
+        const hki_node_operand *operand = &node->operands[i];
         bool first = batch.first >> i & 1, last = batch.last >> i & 1;
         if (operand->slot < 0)
             continue;
@@ -231,7 +231,7 @@ static bool begins(finder *self, const hki_node *node)
         hki_chain_ask(node, &batch, &views) != HKI_BATCH_EACH)
         return false;
     for (int i = 0; i < node->input_count; i++) {
-        const hki_operand *operand = &node->operands[i];
+        const hki_node_operand *operand = &node->operands[i];
         if (!(batch.first >> i & 1) || operand->tensor.ndim == 0 ||
             self->graph->slots[operand->slot].kind != HKI_SLOT_BOUND)
             continue;

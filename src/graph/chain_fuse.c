@@ -12,12 +12,12 @@ typedef struct fuser {
     const bool *done;
 } fuser;
 
-static const hki_operand *in(const hki_node *node, int i)
+static const hki_node_operand *in(const hki_node *node, int i)
 {
     return &node->operands[i];
 }
 
-static const hki_operand *out(const hki_node *node, int i)
+static const hki_node_operand *out(const hki_node *node, int i)
 {
     return &node->operands[node->input_count + i];
 }
@@ -106,13 +106,13 @@ static hki_conv2d_geometry geometry_of(const hki_node *node)
 }
 
 /* Pooling may be of a reshaped view. */
-static bool same_shape(const hki_operand *a, const hki_operand *b)
+static bool same_shape(const hki_node_operand *a, const hki_node_operand *b)
 {
     return a->tensor.ndim == b->tensor.ndim &&
            !memcmp(a->tensor.dims, b->tensor.dims, (size_t)a->tensor.ndim * sizeof *a->tensor.dims);
 }
 
-static bool same_place(const hki_operand *a, const hki_operand *b)
+static bool same_place(const hki_node_operand *a, const hki_node_operand *b)
 {
     return a->slot == b->slot && a->tensor.offset == b->tensor.offset;
 }

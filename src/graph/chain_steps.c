@@ -28,7 +28,7 @@ const hki_chain_step hki_chain_no_step = {.call = -1,
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
 
-static bool same_operand(const hki_operand *a, const hki_operand *b)
+static bool same_operand(const hki_node_operand *a, const hki_node_operand *b)
 {
     return a->slot == b->slot && a->tensor.offset == b->tensor.offset &&
            a->tensor.dtype == b->tensor.dtype && a->tensor.size == b->tensor.size &&
@@ -36,7 +36,7 @@ static bool same_operand(const hki_operand *a, const hki_operand *b)
 }
 
 /* The operand of the chain's node for what a call reads. */
-static int array_to_read(hki_chain *chain, const hki_operand *operand)
+static int array_to_read(hki_chain *chain, const hki_node_operand *operand)
 {
     for (int i = 0; i < chain->read_count; i++)
         if (same_operand(&chain->arrays[i], operand))
@@ -46,13 +46,13 @@ static int array_to_read(hki_chain *chain, const hki_operand *operand)
 }
 
 /* Until all that is read is known, those written stand at the end of the memory, the first of them last. */
-static int array_to_write(hki_chain *chain, const hki_operand *operand)
+static int array_to_write(hki_chain *chain, const hki_node_operand *operand)
 {
     chain->arrays[--chain->array_count] = *operand;
     return chain->array_count;
 }
 
-static int value_add(maker *self, const hki_operand *operand, int64_t samples)
+static int value_add(maker *self, const hki_node_operand *operand, int64_t samples)
 {
     hki_chain *chain = self->chain;
     const hki_tensor *tensor = &operand->tensor;
@@ -70,7 +70,7 @@ static int value_add(maker *self, const hki_operand *operand, int64_t samples)
 }
 
 /* The value that an input shows: one of the chain's own, or an array from before it. */
-static int value_to_read(maker *self, const hki_operand *operand)
+static int value_to_read(maker *self, const hki_node_operand *operand)
 {
     hki_chain *chain = self->chain;
     int value = self->value_of[operand->slot];
@@ -85,7 +85,7 @@ static int value_to_read(maker *self, const hki_operand *operand)
     return value;
 }
 
-static int value_to_make(maker *self, const hki_operand *operand)
+static int value_to_make(maker *self, const hki_node_operand *operand)
 {
     int value = value_add(self, operand, self->chain->samples);
     self->value_of[operand->slot] = value;
@@ -96,7 +96,7 @@ static int value_to_make(maker *self, const hki_operand *operand)
     return value;
 }
 
-static int sum_to_make(maker *self, const hki_operand *operand, bool accumulates)
+static int sum_to_make(maker *self, const hki_node_operand *operand, bool accumulates)
 {
     hki_chain *chain = self->chain;
     chain->sums[chain->sum_count] = (hki_chain_sum){.array = array_to_write(chain, operand),
@@ -164,7 +164,7 @@ static void make_spreads(maker *self, const hki_node *node, unsigned carries, in
 {
     hki_chain *chain = self->chain;
     for (int i = 0; i < node->input_count; i++) {
-        const hki_operand *operand = &node->operands[i];
+        const hki_node_operand *operand = &node->operands[i];
         values[i] = -1;
         if (operand->slot < 0 || !(carries >> i & 1) || !hki_chain_is_spread(&operand->tensor))
             continue;
@@ -211,7 +211,7 @@ static void make_call(maker *self, int index)
     if (batch.as)
         node->op = batch.as;
     for (int i = 0; i < node->input_count; i++) {
-        const hki_operand *operand = &node->operands[i];
+        const hki_node_operand *operand = &node->operands[i];
         hki_chain_ref *ref = &step->in[i];
         ref->is_last = batch.last >> i & 1;
         if (operand->slot < 0) {
@@ -228,7 +228,7 @@ static void make_call(maker *self, int index)
         }
     }
     for (int i = 0; i < node->output_count; i++) {
-        const hki_operand *operand = &node->operands[node->input_count + i];
+        const hki_node_operand *operand = &node->operands[node->input_count + i];
         hki_chain_ref *ref = &step->out[i];
         ref->kind = sums ? HKI_REF_SUM : HKI_REF_VALUE;
         ref->index = sums ? sum_to_make(self, operand, false) : value_to_make(self, operand);
@@ -244,7 +244,7 @@ static void make_call(maker *self, int index)
 /* ---- convolutions ------------------------------------------------------------------------------------------------ */
 
 /* The operand of the call that makes a slot. */
-static const hki_operand *made_as(const hki_chain *chain, int slot)
+static const hki_node_operand *made_as(const hki_chain *chain, int slot)
 {
     for (int i = 0; i < chain->call_count; i++) {
         const hki_node *node = &chain->calls[i];
@@ -256,7 +256,7 @@ static const hki_operand *made_as(const hki_chain *chain, int slot)
 }
 
 /* The operand that hki_chain_input tells. */
-static const hki_operand *input_of(const hki_chain *chain, int input)
+static const hki_node_operand *input_of(const hki_chain *chain, int input)
 {
     return &chain->calls[input / HKI_MAX_INPUTS].operands[input % HKI_MAX_INPUTS];
 }

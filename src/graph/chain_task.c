@@ -306,7 +306,7 @@ static void finish(hki_task *task, void *payload)
 static const hki_task_class chain_class = {
     .prepare = prepare, .run = run, .join = join, .finish = finish};
 
-static hki_access access_to(hki_storage *storage, const hki_operand *operand, int64_t base,
+static hki_access access_to(hki_storage *storage, const hki_node_operand *operand, int64_t base,
                             unsigned mode)
 {
     hki_span span = operand->span;
@@ -352,7 +352,7 @@ bool hki_chain_issue(const hki_node *node, hki_storage *const *storages, const i
         atomic_init(&self->is_packed[i], 0);
     memset(self->storages, 0, count * sizeof(hki_storage *));
     for (int i = 0; i < used; i++) {
-        const hki_operand *operand = &node->operands[i];
+        const hki_node_operand *operand = &node->operands[i];
         hki_storage *storage = storages[operand->slot];
         const bool is_state = i >= part->array_count;
         if (is_state) {

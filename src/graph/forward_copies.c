@@ -13,7 +13,7 @@ static bool names(const hki_node *node, int slot)
     return false;
 }
 
-static bool is_whole(const hki_operand *operand, int64_t size)
+static bool is_whole(const hki_node_operand *operand, int64_t size)
 {
     return operand->tensor.offset == 0 && operand->tensor.size == size &&
            hki_chain_is_dense(&operand->tensor);
@@ -24,7 +24,7 @@ static bool is_plain_copy(const hk_graph *graph, const hki_node *node)
     if (node->kind != HKI_NODE_CALL || node->op->fuse != HKI_FUSE_COPY ||
         node->staging.copy_inputs || node->staging.copy_output)
         return false;
-    const hki_operand *from = &node->operands[0], *to = &node->operands[1];
+    const hki_node_operand *from = &node->operands[0], *to = &node->operands[1];
     const hki_slot *source = &graph->slots[from->slot], *target = &graph->slots[to->slot];
     return source->kind == HKI_SLOT_TEMPORARY && source->device == target->device &&
            source->is_pinned == target->is_pinned && from->slot != to->slot &&
@@ -35,11 +35,11 @@ static bool is_plain_copy(const hk_graph *graph, const hki_node *node)
 /* The operand of a call that makes what the copy reads, if both are all that name it, and nothing before the copy names
  * what it writes (of a memory that several results share, only the first could be part of a chain); NULL: there is
  * none. */
-static hki_operand *find_made(const hk_graph *graph, int copy)
+static hki_node_operand *find_made(const hk_graph *graph, int copy)
 {
-    const hki_operand *from = &graph->nodes[copy].operands[0];
+    const hki_node_operand *from = &graph->nodes[copy].operands[0];
     int target = graph->nodes[copy].operands[1].slot, maker = graph->slots[from->slot].first;
-    hki_operand *made = NULL;
+    hki_node_operand *made = NULL;
     if (graph->slots[from->slot].last != copy || maker == copy)
         return NULL;
     hki_node *node = &graph->nodes[maker];
@@ -62,10 +62,11 @@ void hki_graph_forward_copies(hk_graph *graph)
     if (graph->options.exact)
         return;
     for (int i = 0; i < graph->node_count; i++) {
-        hki_operand *made = is_plain_copy(graph, &graph->nodes[i]) ? find_made(graph, i) : NULL;
+        hki_node_operand *made =
+            is_plain_copy(graph, &graph->nodes[i]) ? find_made(graph, i) : NULL;
         if (!made)
             continue;
-        const hki_operand *target = &graph->nodes[i].operands[1];
+        const hki_node_operand *target = &graph->nodes[i].operands[1];
         hki_node *maker = &graph->nodes[graph->slots[made->slot].first];
         maker->last_call = graph->nodes[i].last_call;
         maker->is_grad = graph->nodes[i].is_backward;

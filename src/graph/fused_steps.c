@@ -36,7 +36,7 @@ static int node_of(const hk_graph *graph, const hki_step *its)
     return (int)(its->node - graph->nodes);
 }
 
-static void need(hki_place *places, int place, int first, int last)
+static void need(hki_node_place *places, int place, int first, int last)
 {
     if (place < 0)
         return;
@@ -45,12 +45,12 @@ static void need(hki_place *places, int place, int first, int last)
 }
 
 /* Who reads what is told first: then memory is needed for longer. */
-static void fuse(const hk_graph *graph, hki_step *steps, int count, hki_place *places)
+static void fuse(const hk_graph *graph, hki_step *steps, int count, hki_node_place *places)
 {
     const int first = node_of(graph, steps), last = node_of(graph, &steps[count - 1]);
     steps->fused = count;
     for (int i = 0; i < count; i++) {
-        const hki_place *made = &places[steps[i].out_place[0]];
+        const hki_node_place *made = &places[steps[i].out_place[0]];
         steps[i].is_kept = !made->is_within || made->last > last;
     }
     for (int i = 0; i < count; i++) {

@@ -84,7 +84,7 @@ static void index_first(hk_graph *graph, int index)
 {
     const hki_node *node = &graph->nodes[index];
     for (int i = 0; i < node->input_count + node->output_count; i++) {
-        hki_operand *operand = &node->operands[i];
+        hki_node_operand *operand = &node->operands[i];
         operand->makes = false;
         if (operand->slot < 0)
             continue;
@@ -103,7 +103,7 @@ static void index_last(hk_graph *graph, int index)
 {
     const hki_node *node = &graph->nodes[index];
     for (int i = 0; i < node->input_count + node->output_count; i++) {
-        hki_operand *operand = &node->operands[i];
+        hki_node_operand *operand = &node->operands[i];
         const hki_slot *slot = operand->slot < 0 ? NULL : &graph->slots[operand->slot];
         operand->drops = slot && slot->kind == HKI_SLOT_TEMPORARY && slot->last == index;
     }
@@ -163,7 +163,7 @@ int hk_graph_bound_count(const hk_graph *graph)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-static void put_operand(const hk_graph *graph, const hki_operand *operand, FILE *stream)
+static void put_operand(const hk_graph *graph, const hki_node_operand *operand, FILE *stream)
 {
     static const char *const kinds[] = {"kept", "bound", "temporary"};
     char dims[192];

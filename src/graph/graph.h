@@ -29,12 +29,12 @@ typedef struct hki_slot {
 
 /* An operand of a node: the tensor's storage and data are NULL; its offset is from the slot's begin, of a bound array
  * from that array's first element. */
-typedef struct hki_operand {
+typedef struct hki_node_operand {
     int slot; /* -1: an optional input left out */
     hki_tensor tensor;
     hki_span span;     /* of the tensor as it is here */
     bool makes, drops; /* set by hki_graph_index: the first mention of a temporary; its last node */
-} hki_operand;
+} hki_node_operand;
 
 typedef enum hki_node_kind { HKI_NODE_CALL, HKI_NODE_COMPOUND, HKI_NODE_CHAIN } hki_node_kind;
 
@@ -46,7 +46,7 @@ typedef struct hki_node {
     const char *operation; /* static text */
     hk_source source;
     bool is_backward; /* issued by a backward pass */
-    bool is_grad;     /* which had it make the gradient of an array in its place */
+    bool is_grad;     /* set when backward wrote this gradient directly into its destination */
     int first_call,
         last_call; /* that it stands for, of those noted: others may have come between */
     hki_device *device;
@@ -62,7 +62,7 @@ typedef struct hki_node {
     int draw; /* CALL: index into the graph's draws; -1: it draws no numbers */
     /* Owned: inputs, then outputs. CHAIN: what it reads, then what it writes. COMPOUND: input_count arrays, each
      * read and written. */
-    hki_operand *operands;
+    hki_node_operand *operands;
     int input_count, output_count;
 
     hki_capture_again_fn again; /* COMPOUND */

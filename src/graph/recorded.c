@@ -37,7 +37,7 @@ static bool covers(const hki_touch *a, const hki_touch *b)
     return a->slot == b->slot && a->span.begin <= b->span.begin && b->span.end <= a->span.end;
 }
 
-static void add_touch(hki_recorded *self, const hki_operand *operand, unsigned mode)
+static void add_touch(hki_recorded *self, const hki_node_operand *operand, unsigned mode)
 {
     if (operand->slot < 0 || self->steps.places[operand->slot].is_within)
         return;
@@ -182,10 +182,10 @@ hki_recorded *hki_recorded_create(hk_graph *graph)
     for (int i = 0; i < graph->slot_count; i++) {
         const hki_slot *slot = &graph->slots[i];
         self->steps.places[self->steps.place_count++] =
-            (hki_place){.is_within = slot->kind == HKI_SLOT_TEMPORARY && slot->first >= 0,
-                        .first = slot->first,
-                        .last = slot->last,
-                        .bytes = slot->bytes};
+            (hki_node_place){.is_within = slot->kind == HKI_SLOT_TEMPORARY && slot->first >= 0,
+                             .first = slot->first,
+                             .last = slot->last,
+                             .bytes = slot->bytes};
     }
     self->steps.can_spare = true;
     for (int i = 0; i < graph->node_count; i++) {
@@ -249,7 +249,7 @@ static void find_addresses(hki_recorded *self, const hki_replay_payload *payload
     const hk_graph *graph = self->graph;
     char *within = hki_storage_kernel_data(self->memory);
     for (int i = 0; i < self->steps.place_count; i++) {
-        const hki_place *it = &self->steps.places[i];
+        const hki_node_place *it = &self->steps.places[i];
         const hki_storage *storage = i < graph->slot_count ? payload->storages[i] : NULL;
         self->addresses[i] = it->is_within ? within + it->at
                              : storage     ? hki_storage_kernel_data(storage)
@@ -468,7 +468,7 @@ static const hki_task_class replay_class = {.enqueues = true,
                                             .run = run,
                                             .finish = finish,
                                             .blame = blame,
-                                            .is_vetted = hki_replay_is_vetted,
+                                            .is_prechecked = hki_replay_is_prechecked,
                                             .can_spare = hki_replay_can_spare,
                                             .note_suspects = hki_replay_note_suspects,
                                             .note_reports = hki_replay_note_reports,

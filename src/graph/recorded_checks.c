@@ -40,14 +40,14 @@ static bool is_within(const hki_task_spec *spec, const hki_replay_payload *self,
                                        its->call.in[0].dims[its->node->op->index_axis]);
 }
 
-bool hki_replay_is_vetted(const hki_task_spec *spec, const void *payload)
+bool hki_replay_is_prechecked(const hki_task_spec *spec, const void *payload)
 {
     const hki_replay_payload *self = payload;
     const hki_steps *steps = &self->recorded->steps;
-    bool is_vetted = self->recorded->can_vet;
-    for (int i = 0; i < steps->check_count && is_vetted; i++)
-        is_vetted = is_within(spec, self, &steps->list[steps->checks[i]]);
-    return is_vetted;
+    bool is_prechecked = self->recorded->can_vet;
+    for (int i = 0; i < steps->check_count && is_prechecked; i++)
+        is_prechecked = is_within(spec, self, &steps->list[steps->checks[i]]);
+    return is_prechecked;
 }
 
 /* ---- what may turn out failed ------------------------------------------------------------------------------------ */
@@ -96,7 +96,7 @@ void hki_replay_note_reports(hki_task *task, void *payload, const hki_ticket *ti
     const hki_device_class *class = recorded->device->class;
     const hki_steps *steps = &recorded->steps;
     char text[400];
-    for (int i = 0; recorded->recorder && i < steps->check_count && !ticket->is_vetted; i++) {
+    for (int i = 0; recorded->recorder && i < steps->check_count && !ticket->is_prechecked; i++) {
         const hk_code code = class->recorder->reported(recorded->device, recorded->recorder, ticket,
                                                        i, text, sizeof text);
         if (code == HK_OK)

@@ -15,7 +15,7 @@ static int add_copy_place(hki_steps *self, hki_tensor *tensor, int node)
     tensor->offset = 0;
     uint64_t bytes = (uint64_t)tensor->size * hki_dtype_bytes(tensor->dtype);
     self->places[self->place_count] =
-        (hki_place){.is_within = true, .first = node, .last = node, .bytes = bytes};
+        (hki_node_place){.is_within = true, .first = node, .last = node, .bytes = bytes};
     return self->place_count++;
 }
 
@@ -124,7 +124,7 @@ void hki_steps_add(hki_steps *self, int index)
                               .method = node->plan.method};
     aim(&made);
     for (int i = 0; i < HKI_MAX_INPUTS; i++) {
-        const hki_operand *operand = i < node->input_count ? &node->operands[i] : NULL;
+        const hki_node_operand *operand = i < node->input_count ? &node->operands[i] : NULL;
         made.in_place[i] = operand ? operand->slot : -1;
         call->in[i].ndim = -1;
         if (made.in_place[i] < 0)
@@ -137,7 +137,7 @@ void hki_steps_add(hki_steps *self, int index)
     }
     const bool is_torn = needs_of(self, &made) && !node->is_grad && !can_spare(self, &made);
     for (int i = 0; i < node->output_count; i++) {
-        const hki_operand *operand = &node->operands[node->input_count + i];
+        const hki_node_operand *operand = &node->operands[node->input_count + i];
         call->out[i] = operand->tensor;
         made.out_place[i] =
             (i == 0 && node->staging.copy_output) || (is_torn && is_outside(self, operand->slot))
@@ -149,7 +149,7 @@ void hki_steps_add(hki_steps *self, int index)
     aim(added);
     note_checks(self, added);
     for (int i = 0; i < node->output_count; i++) {
-        const hki_operand *operand = &node->operands[node->input_count + i];
+        const hki_node_operand *operand = &node->operands[node->input_count + i];
         if (made.out_place[i] != operand->slot)
             add_copy(self, node, &added->out[i], made.out_place[i], &operand->tensor,
                      operand->slot);
@@ -159,7 +159,7 @@ void hki_steps_add(hki_steps *self, int index)
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
 
-static bool meet(const hki_place *a, const hki_place *b)
+static bool meet(const hki_node_place *a, const hki_node_place *b)
 {
     return a->is_within && b->is_within && a->first <= b->last && b->first <= a->last &&
            a->at < b->at + b->bytes && b->at < a->at + a->bytes;
@@ -170,7 +170,7 @@ uint64_t hki_steps_lay_out(hki_steps *self)
 {
     uint64_t end = 0;
     for (int i = 0; i < self->place_count; i++) {
-        hki_place *it = &self->places[i];
+        hki_node_place *it = &self->places[i];
         if (!it->is_within)
             continue;
         it->bytes = (it->bytes / HKI_STEPS_ALIGNMENT + 1) * HKI_STEPS_ALIGNMENT;

@@ -19,18 +19,18 @@ typedef struct hki_step {
 } hki_step;
 
 /* Where arrays lie: places are the slots of the graph, and what is made for copies behind them. */
-typedef struct hki_place {
+typedef struct hki_node_place {
     bool is_within;  /* in the graph's own memory, at `at` */
     int first, last; /* nodes that need it there */
     uint64_t at, bytes;
-} hki_place;
+} hki_node_place;
 
 /* All of a graph; room for them is the owner's, and enough. */
 typedef struct hki_steps {
     const hk_graph *graph;
     hki_step *list;
     int count;
-    hki_place *places; /* by slot, and more behind them */
+    hki_node_place *places; /* by slot, and more behind them */
     int place_count;
     double flops;
     hki_writes writes;

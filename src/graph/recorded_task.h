@@ -67,7 +67,7 @@ hki_blame hki_step_blame(const hki_step *which);
 
 /* ---- checks (recorded_checks.c): see hki_task_class ------------------------------------------------------------ */
 
-bool hki_replay_is_vetted(const hki_task_spec *spec, const void *payload);
+bool hki_replay_is_prechecked(const hki_task_spec *spec, const void *payload);
 bool hki_replay_can_spare(const hki_task_spec *spec, const void *payload);
 void hki_replay_note_suspects(
     const hki_task_spec *spec, const void *payload, const hki_ticket *ticket,

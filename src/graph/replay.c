@@ -169,7 +169,7 @@ static bool check(const hk_graph *graph, hk_array *const *bound, int count)
 
 /* ---- arrays that share memory now, though they did not when captured --------------------------- */
 
-static hki_span span_of(const replay *self, const hki_operand *operand)
+static hki_span span_of(const replay *self, const hki_node_operand *operand)
 {
     hki_span span = operand->span;
     uint64_t base = (uint64_t)self->base[operand->slot] * hki_dtype_bytes(operand->tensor.dtype);
@@ -180,7 +180,7 @@ static hki_span span_of(const replay *self, const hki_operand *operand)
     return span;
 }
 
-static bool is_shared(const replay *self, const hki_operand *a, const hki_operand *b)
+static bool is_shared(const replay *self, const hki_node_operand *a, const hki_node_operand *b)
 {
     if (a->slot < 0 || b->slot < 0 || a->slot == b->slot || !self->storages[a->slot] ||
         self->storages[a->slot] != self->storages[b->slot])
@@ -190,8 +190,8 @@ static bool is_shared(const replay *self, const hki_operand *a, const hki_operan
 }
 
 /* Element by element, a kernel may write where it reads. */
-static bool is_in_place(const replay *self, const hk_op *op, const hki_operand *input,
-                        const hki_operand *output)
+static bool is_in_place(const replay *self, const hk_op *op, const hki_node_operand *input,
+                        const hki_node_operand *output)
 {
     const hki_tensor *in = &input->tensor, *out = &output->tensor;
     size_t dims_bytes = sizeof in->dims[0] * (size_t)in->ndim;
@@ -206,7 +206,7 @@ static hki_call_staging staging_of(const replay *self, const hki_node *node)
 {
     hki_call_staging staging = node->staging;
     for (int i = 0; i < node->output_count && !staging.copy_output; i++) {
-        const hki_operand *output = &node->operands[node->input_count + i];
+        const hki_node_operand *output = &node->operands[node->input_count + i];
         for (int j = 0; j < node->input_count; j++)
             if (is_shared(self, &node->operands[j], output) &&
                 !is_in_place(self, node->op, &node->operands[j], output))
@@ -222,7 +222,7 @@ static bool is_reordered(const hki_node *a, const hki_node *b)
     return a == b ? a->kind == HKI_NODE_CHAIN : a->last_call > b->first_call;
 }
 
-static bool refuse_shared(const replay *self, const hki_operand *a, const hki_operand *b)
+static bool refuse_shared(const replay *self, const hki_node_operand *a, const hki_node_operand *b)
 {
     const hki_slot *slot = &self->graph->slots[a->slot];
     if (slot->kind != HKI_SLOT_BOUND)
@@ -309,7 +309,7 @@ static void temporaries_drop(replay *self, const hki_node *node)
 }
 
 /* The operand as it is in this replay. */
-static void tensor_init(const replay *self, hki_tensor *tensor, const hki_operand *operand)
+static void tensor_init(const replay *self, hki_tensor *tensor, const hki_node_operand *operand)
 {
     *tensor = operand->tensor;
     tensor->storage = self->storages[operand->slot];
@@ -319,7 +319,7 @@ static void tensor_init(const replay *self, hki_tensor *tensor, const hki_operan
 /* ---- failures ---------------------------------------------------------------------------------- */
 
 /* The bound array behind an operand, if it failed at its call. */
-static hk_array *failed_bound(const replay *self, const hki_operand *operand)
+static hk_array *failed_bound(const replay *self, const hki_node_operand *operand)
 {
     int bound = operand->slot < 0 ? -1 : self->graph->slots[operand->slot].bound;
     return bound >= 0 && self->bound[bound]->failed ? self->bound[bound] : NULL;
@@ -331,7 +331,7 @@ static void fail_rest(const replay *self, int first)
     for (int i = first; i < self->graph->node_count; i++) {
         const hki_node *node = &self->graph->nodes[i];
         for (int j = 0; j < node->input_count + node->output_count; j++) {
-            const hki_operand *operand = &node->operands[j];
+            const hki_node_operand *operand = &node->operands[j];
             hki_storage *storage = operand->slot < 0 ? NULL : self->storages[operand->slot];
             if (!storage || !hki_node_writes(node, j) || failed_bound(self, operand))
                 continue;
@@ -401,7 +401,7 @@ static bool run_direct(const replay *self, const hki_node *node)
 {
     hki_var *reads[HKI_MAX_INPUTS];
     hki_runtime *runtime = self->graph->runtime;
-    const hki_operand *output = &node->operands[node->input_count];
+    const hki_node_operand *output = &node->operands[node->input_count];
     hki_storage *written = self->storages[output->slot];
     if (node->plan.extent > DIRECT_ELEMENTS || self->any_shared ||
         hki_plan_expect(node->op, node->plan.work_ns) > DIRECT_NS)
@@ -441,7 +441,7 @@ static bool issue_call(const replay *self, const hki_node *node)
     if (!task)
         return false;
     for (int i = 0; i < count; i++) {
-        const hki_operand *operand = &node->operands[i];
+        const hki_node_operand *operand = &node->operands[i];
         if (operand->slot < 0)
             continue;
         hki_tensor *tensor = hki_call_task_tensor(task, i);
@@ -485,7 +485,7 @@ static bool issue_without(replay *self, const hki_node *node)
     int64_t base[HKI_MAX_OUTPUTS] = {0};
     bool complete = true;
     for (int i = 0; i < node->output_count; i++) {
-        const hki_operand *output = &node->operands[node->input_count + i];
+        const hki_node_operand *output = &node->operands[node->input_count + i];
         if (!failed_bound(self, output))
             continue;
         made[i] = hki_storage_create(node->device, output->span.end);
@@ -497,7 +497,7 @@ static bool issue_without(replay *self, const hki_node *node)
     }
     complete = complete && issue_call(self, node);
     for (int i = 0; i < node->output_count; i++) {
-        const hki_operand *output = &node->operands[node->input_count + i];
+        const hki_node_operand *output = &node->operands[node->input_count + i];
         if (!failed_bound(self, output))
             continue;
         self->storages[output->slot] = kept[i];

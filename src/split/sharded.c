@@ -15,24 +15,24 @@
 
 static const char operation[] = "optimizer_step";
 
-static bool is_empty(hki_range left)
+static bool is_empty(hki_shard_range left)
 {
     return left.begin >= left.end;
 }
 
 /* What this rank has of a bucket. */
-static hki_range own_part(const hki_layout *self, int d, int64_t bucket)
+static hki_shard_range own_part(const hki_shard_layout *self, int d, int64_t bucket)
 {
     return hki_layout_part(self, d, bucket, self->rank);
 }
 
-static size_t place_of(const hki_layout *self, int param, int d)
+static size_t place_of(const hki_shard_layout *self, int param, int d)
 {
     return (size_t)param * (size_t)self->n + (size_t)d;
 }
 
 /* The piece of x, which lies in one row; of the scope. */
-static hk_array *view_of(hk_array *x, const hki_piece *part)
+static hk_array *view_of(hk_array *x, const hki_shard_piece *part)
 {
     return x->failed ? x
                      : hki_array_view(x, hk_shape(part->end - part->begin), (int64_t[]){1},
@@ -44,13 +44,13 @@ static hk_array *view_of(hk_array *x, const hki_piece *part)
 /* `arrays` are parameters, or gradients of all of them: arrays[i * n + d]. */
 
 /* What a range has, in one row of `size` elements, with zeros behind; of the scope. */
-static hk_array *row_of(const hki_layout *self, hki_range left, int d, hk_array *const *arrays,
-                        int64_t size)
+static hk_array *row_of(const hki_shard_layout *self, hki_shard_range left, int d,
+                        hk_array *const *arrays, int64_t size)
 {
     const int64_t padding = size - (left.end - left.begin);
     hk_array **parts = calloc((size_t)self->count + 1, sizeof *parts);
     int count = 0;
-    hki_piece part;
+    hki_shard_piece part;
     if (!parts)
         return hki_array_no_memory();
     while (hki_layout_next(self, &left, &part))
@@ -63,11 +63,11 @@ static hk_array *row_of(const hki_layout *self, hki_range left, int d, hk_array 
 }
 
 /* The pieces of a range become what stands in the row, which begins with its first. */
-static void write_row(const hki_layout *self, hki_range left, int d, hk_array *const *arrays,
-                      hk_array *row)
+static void write_row(const hki_shard_layout *self, hki_shard_range left, int d,
+                      hk_array *const *arrays, hk_array *row)
 {
     const int64_t first = left.begin;
-    hki_piece part;
+    hki_shard_piece part;
     while (hki_layout_next(self, &left, &part)) {
         HK_SCOPE;
         const int64_t at = self->starts[part.param] + part.begin - first;
@@ -79,7 +79,7 @@ static void write_row(const hki_layout *self, hki_range left, int d, hk_array *c
     }
 }
 
-static void sum_ranks(const hki_layout *self, int d, int64_t bucket, hk_array *const *grads)
+static void sum_ranks(const hki_shard_layout *self, int d, int64_t bucket, hk_array *const *grads)
 {
     HK_SCOPE;
     hk_array *row = row_of(self, hki_layout_bucket(self, d, bucket), d, grads,
@@ -88,7 +88,8 @@ static void sum_ranks(const hki_layout *self, int d, int64_t bucket, hk_array *c
               (hk_group_reduce_scatter)(self->group, row));
 }
 
-static void gather_ranks(const hki_layout *self, int d, int64_t bucket, hk_array *const *params)
+static void gather_ranks(const hki_shard_layout *self, int d, int64_t bucket,
+                         hk_array *const *params)
 {
     HK_SCOPE;
     hk_array *row =
@@ -100,7 +101,7 @@ static void gather_ranks(const hki_layout *self, int d, int64_t bucket, hk_array
 /* ---- between devices --------------------------------------------------------------------------------------------------- */
 
 /* A device's gradient that is not there; NULL: all are. */
-static hk_array *find_missing(const hki_layout *self, hk_array *const *grads)
+static hk_array *find_missing(const hki_shard_layout *self, hk_array *const *grads)
 {
     for (int d = 0; d < self->n; d++)
         if (grads[d]->failed)
@@ -109,10 +110,10 @@ static hk_array *find_missing(const hki_layout *self, hk_array *const *grads)
 }
 
 /* Those of all devices, to the one whose bucket it is. */
-static void sum_devices(const hki_layout *self, int d, int64_t bucket, hk_array *const *grads)
+static void sum_devices(const hki_shard_layout *self, int d, int64_t bucket, hk_array *const *grads)
 {
-    hki_range left = hki_layout_bucket(self, d, bucket);
-    hki_piece part;
+    hki_shard_range left = hki_layout_bucket(self, d, bucket);
+    hki_shard_piece part;
     while (hki_layout_next(self, &left, &part)) {
         hk_array *const *its = &grads[place_of(self, part.param, 0)];
         hk_array *missing = find_missing(self, its);
@@ -124,10 +125,11 @@ static void sum_devices(const hki_layout *self, int d, int64_t bucket, hk_array 
     }
 }
 
-static void spread_devices(const hki_layout *self, int d, int64_t bucket, hk_array *const *params)
+static void spread_devices(const hki_shard_layout *self, int d, int64_t bucket,
+                           hk_array *const *params)
 {
-    hki_range left = hki_layout_bucket(self, d, bucket);
-    hki_piece part;
+    hki_shard_range left = hki_layout_bucket(self, d, bucket);
+    hki_shard_piece part;
     while (hki_layout_next(self, &left, &part))
         hki_spread_part(&params[place_of(self, part.param, 0)], self->n, d, part.begin, part.end);
 }
@@ -137,7 +139,7 @@ static void spread_devices(const hki_layout *self, int d, int64_t bucket, hk_arr
 /* As hki_capture_again_fn has it. The last buckets first, whose gradients are there first. */
 static void sum(hk_array *const *grads, int count, const void *layout)
 {
-    const hki_layout *self = layout;
+    const hki_shard_layout *self = layout;
     (void)count;
     HK_SCOPE;
     for (int64_t bucket = hki_layout_buckets(self); bucket-- > 0;)
@@ -153,7 +155,7 @@ static void sum(hk_array *const *grads, int count, const void *layout)
 /* Likewise. The first ones first, which the next step reads first. */
 static void spread(hk_array *const *params, int count, const void *layout)
 {
-    const hki_layout *self = layout;
+    const hki_shard_layout *self = layout;
     (void)count;
     HK_SCOPE;
     for (int d = 0; d < self->n; d++)
@@ -167,8 +169,8 @@ static void spread(hk_array *const *params, int count, const void *layout)
 }
 
 /* In a graph it is one call, with a layout of its own: the graph may live longer than the optimiser. */
-static void do_half(const hki_layout *self, hki_capture_again_fn half, hk_array *const *arrays,
-                    size_t early_bytes)
+static void do_half(const hki_shard_layout *self, hki_capture_again_fn half,
+                    hk_array *const *arrays, size_t early_bytes)
 {
     const int count = self->n * self->count;
     hki_capture *capture = hki_capturing;
@@ -183,14 +185,15 @@ static void do_half(const hki_layout *self, hki_capture_again_fn half, hk_array 
 }
 
 /* What this process updates, by pieces: their gradients, or, of NULL, what it was before. */
-static void set_grads(const hki_layout *self, hk_optimizer *optimizer, hk_array *const *grads)
+static void set_grads(const hki_shard_layout *self, hk_optimizer *optimizer, hk_array *const *grads)
 {
     int index = 0;
-    hki_piece part;
+    hki_shard_piece part;
     HK_SCOPE;
     for (int d = 0; d < self->n; d++)
         for (int64_t bucket = 0; bucket < hki_layout_buckets(self); bucket++)
-            for (hki_range left = own_part(self, d, bucket); hki_layout_next(self, &left, &part);)
+            for (hki_shard_range left = own_part(self, d, bucket);
+                 hki_layout_next(self, &left, &part);)
                 hki_optimizer_set_grad(optimizer, index++,
                                        grads ? view_of(grads[place_of(self, part.param, d)], &part)
                                              : NULL);
@@ -299,17 +302,18 @@ static hk_optimizer *optimizer_of_pieces(const hki_sharded *of, const char *meth
                                          const hk_optimizer_options *options)
 {
     HK_SCOPE;
-    const hki_layout *self = of->layout;
+    const hki_shard_layout *self = of->layout;
     /* each cut makes one more */
     const size_t most = (size_t)self->count + (size_t)self->n * (size_t)hki_layout_buckets(self);
     hk_array **pieces = calloc(most + 1, sizeof *pieces);
     int count = 0;
-    hki_piece part;
+    hki_shard_piece part;
     if (!pieces)
         return hki_optimizer_create_failed(NULL, 0, hk_status_retain(hki_status_no_memory()));
     for (int d = 0; d < self->n; d++)
         for (int64_t bucket = 0; bucket < hki_layout_buckets(self); bucket++)
-            for (hki_range left = own_part(self, d, bucket); hki_layout_next(self, &left, &part);)
+            for (hki_shard_range left = own_part(self, d, bucket);
+                 hki_layout_next(self, &left, &part);)
                 pieces[count++] = view_of(of->params[place_of(self, part.param, d)], &part);
     hk_optimizer *optimizer = (hk_optimizer_create)(method, pieces, count, options);
     free(pieces);

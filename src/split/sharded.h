@@ -10,7 +10,7 @@
 
 #include <hocket/split.h>
 
-typedef struct hki_layout {
+typedef struct hki_shard_layout {
     hk_group *group; /* NULL: one rank */
     int n, count, ranks, rank;
     int64_t total;
@@ -18,35 +18,35 @@ typedef struct hki_layout {
         slice; /* of a device and a rank: elements in all, and of a bucket, but for the last one */
     hk_dtype dtype;
     int64_t starts[]; /* of each parameter, and the total */
-} hki_layout;
+} hki_shard_layout;
 
 typedef struct hki_sharded {
-    hki_layout *layout;
+    hki_shard_layout *layout;
     hk_array **params; /* counted, n * count; behind them room for as many, in a step */
 } hki_sharded;
 
-typedef struct hki_piece {
+typedef struct hki_shard_piece {
     int param;
     int64_t begin, end; /* elements of it */
-} hki_piece;
+} hki_shard_piece;
 
-typedef struct hki_range {
+typedef struct hki_shard_range {
     int64_t begin, end;
     int param; /* where to go on; 0 at first */
-} hki_range;
+} hki_shard_range;
 
 /* Of the parameters params[i * n + d]; group may be NULL. NULL: no memory. */
-hki_layout *hki_layout_create(hk_array *const *params, int n, int count, hk_group *group);
-size_t hki_layout_bytes(const hki_layout *self);
+hki_shard_layout *hki_layout_create(hk_array *const *params, int n, int count, hk_group *group);
+size_t hki_layout_bytes(const hki_shard_layout *self);
 
-int64_t hki_layout_buckets(const hki_layout *self);
+int64_t hki_layout_buckets(const hki_shard_layout *self);
 /* A rank's part of a bucket, in elements. */
-int64_t hki_layout_slice(const hki_layout *self, int64_t bucket);
+int64_t hki_layout_slice(const hki_shard_layout *self, int64_t bucket);
 /* Of bucket `bucket` of device d; and what of it is that rank's. */
-hki_range hki_layout_bucket(const hki_layout *self, int d, int64_t bucket);
-hki_range hki_layout_part(const hki_layout *self, int d, int64_t bucket, int rank);
+hki_shard_range hki_layout_bucket(const hki_shard_layout *self, int d, int64_t bucket);
+hki_shard_range hki_layout_part(const hki_shard_layout *self, int d, int64_t bucket, int rank);
 /* The next piece of a range, which gets shorter by it; false: none. */
-bool hki_layout_next(const hki_layout *self, hki_range *left, hki_piece *part);
+bool hki_layout_next(const hki_shard_layout *self, hki_shard_range *left, hki_shard_piece *part);
 
 /* hki_optimizer_frame's; context: hki_sharded. */
 hk_array *hki_sharded_gather(void *context, const hk_optimizer *optimizer, int index);

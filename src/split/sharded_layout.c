@@ -15,20 +15,20 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-size_t hki_layout_bytes(const hki_layout *self)
+size_t hki_layout_bytes(const hki_shard_layout *self)
 {
     return sizeof *self + ((size_t)self->count + 1) * sizeof *self->starts;
 }
 
-hki_layout *hki_layout_create(hk_array *const *params, int n, int count, hk_group *group)
+hki_shard_layout *hki_layout_create(hk_array *const *params, int n, int count, hk_group *group)
 {
-    const hki_layout begun = {.group = group,
-                              .n = n,
-                              .count = count,
-                              .ranks = group ? hk_group_size(group) : 1,
-                              .rank = group ? hk_group_rank(group) : 0,
-                              .dtype = params[0]->dtype};
-    hki_layout *self = calloc(1, hki_layout_bytes(&begun));
+    const hki_shard_layout begun = {.group = group,
+                                    .n = n,
+                                    .count = count,
+                                    .ranks = group ? hk_group_size(group) : 1,
+                                    .rank = group ? hk_group_rank(group) : 0,
+                                    .dtype = params[0]->dtype};
+    hki_shard_layout *self = calloc(1, hki_layout_bytes(&begun));
     if (!self)
         return NULL;
     *self = begun;
@@ -43,35 +43,35 @@ hki_layout *hki_layout_create(hk_array *const *params, int n, int count, hk_grou
     return self;
 }
 
-int64_t hki_layout_buckets(const hki_layout *self)
+int64_t hki_layout_buckets(const hki_shard_layout *self)
 {
     return hki_divide_up(self->each, self->slice);
 }
 
-int64_t hki_layout_slice(const hki_layout *self, int64_t bucket)
+int64_t hki_layout_slice(const hki_shard_layout *self, int64_t bucket)
 {
     return least(self->slice, self->each - bucket * self->slice);
 }
 
-static hki_range range_at(const hki_layout *self, int64_t begin, int64_t size)
+static hki_shard_range range_at(const hki_shard_layout *self, int64_t begin, int64_t size)
 {
-    return (hki_range){least(begin, self->total), least(begin + size, self->total), 0};
+    return (hki_shard_range){least(begin, self->total), least(begin + size, self->total), 0};
 }
 
-hki_range hki_layout_bucket(const hki_layout *self, int d, int64_t bucket)
+hki_shard_range hki_layout_bucket(const hki_shard_layout *self, int d, int64_t bucket)
 {
     const int64_t ranks = self->ranks;
     return range_at(self, d * ranks * self->each + bucket * ranks * self->slice,
                     ranks * hki_layout_slice(self, bucket));
 }
 
-hki_range hki_layout_part(const hki_layout *self, int d, int64_t bucket, int rank)
+hki_shard_range hki_layout_part(const hki_shard_layout *self, int d, int64_t bucket, int rank)
 {
     const int64_t ranks = self->ranks, own = hki_layout_slice(self, bucket);
     return range_at(self, d * ranks * self->each + bucket * ranks * self->slice + rank * own, own);
 }
 
-bool hki_layout_next(const hki_layout *self, hki_range *left, hki_piece *part)
+bool hki_layout_next(const hki_shard_layout *self, hki_shard_range *left, hki_shard_piece *part)
 {
     if (left->begin >= left->end)
         return false;

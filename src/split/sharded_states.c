@@ -10,23 +10,24 @@
 #include <stdlib.h>
 
 /* What of parameter `index` rank r has of a bucket; perhaps nothing. */
-static hki_piece part_of(const hki_layout *self, int d, int64_t bucket, int r, int index)
+static hki_shard_piece part_of(const hki_shard_layout *self, int d, int64_t bucket, int r,
+                               int index)
 {
-    const hki_range its = hki_layout_part(self, d, bucket, r);
+    const hki_shard_range its = hki_layout_part(self, d, bucket, r);
     const int64_t start = self->starts[index], stop = self->starts[index + 1];
     const int64_t begin = its.begin > start ? its.begin : start;
     const int64_t end = its.end < stop ? its.end : stop;
-    return (hki_piece){index, begin - start, (end > begin ? end : begin) - start};
+    return (hki_shard_piece){index, begin - start, (end > begin ? end : begin) - start};
 }
 
 /* The place among this process's pieces of the one that begins there; see optimizer_of_pieces. */
-static int find_piece(const hki_layout *self, int d, int64_t bucket, int index)
+static int find_piece(const hki_shard_layout *self, int d, int64_t bucket, int index)
 {
     int place = 0;
-    hki_piece part;
+    hki_shard_piece part;
     for (int e = 0; e <= d; e++)
         for (int64_t other = 0; other < hki_layout_buckets(self); other++)
-            for (hki_range left = hki_layout_part(self, e, other, self->rank);
+            for (hki_shard_range left = hki_layout_part(self, e, other, self->rank);
                  hki_layout_next(self, &left, &part); place++)
                 if (e == d && other == bucket && part.param == index)
                     return place;
@@ -37,8 +38,8 @@ static int find_piece(const hki_layout *self, int d, int64_t bucket, int index)
 static hk_array *own_slots(const hki_sharded *of, const hk_optimizer *optimizer, int d,
                            int64_t bucket, int index, int64_t most)
 {
-    const hki_layout *self = of->layout;
-    const hki_piece own = part_of(self, d, bucket, self->rank, index);
+    const hki_shard_layout *self = of->layout;
+    const hki_shard_piece own = part_of(self, d, bucket, self->rank, index);
     const int64_t slots = hki_optimizer_get_slots(optimizer), size = own.end - own.begin;
     hk_array *padding =
         (hk_zeros)(hk_shape(slots, most - size), self->dtype, hk_array_device(of->params[d]));
@@ -53,11 +54,11 @@ static void gather_bucket(const hki_sharded *of, const hk_optimizer *optimizer, 
                           int64_t bucket, int index, hk_array *whole)
 {
     HK_SCOPE;
-    const hki_layout *self = of->layout;
+    const hki_shard_layout *self = of->layout;
     const int64_t slots = hki_optimizer_get_slots(optimizer);
     int64_t most = 0;
     for (int r = 0; r < self->ranks; r++) {
-        const hki_piece part = part_of(self, d, bucket, r, index);
+        const hki_shard_piece part = part_of(self, d, bucket, r, index);
         most = part.end - part.begin > most ? part.end - part.begin : most;
     }
     if (most == 0 || slots == 0)
@@ -66,7 +67,7 @@ static void gather_bucket(const hki_sharded *of, const hk_optimizer *optimizer, 
     if (self->ranks > 1)
         parts = (hk_group_all_gather)(self->group, parts);
     for (int r = 0; r < self->ranks; r++) {
-        const hki_piece part = part_of(self, d, bucket, r, index);
+        const hki_shard_piece part = part_of(self, d, bucket, r, index);
         if (part.end == part.begin)
             continue;
         hk_array *to = (hk_slice)(whole, 1, part.begin, part.end);
@@ -78,7 +79,7 @@ static void gather_bucket(const hki_sharded *of, const hk_optimizer *optimizer, 
 hk_array *hki_sharded_gather(void *context, const hk_optimizer *optimizer, int index)
 {
     const hki_sharded *self = context;
-    const hki_layout *layout = self->layout;
+    const hki_shard_layout *layout = self->layout;
     hk_array *result, *param = self->params[index * layout->n];
     const hk_dims shape = hki_optimizer_state_shape(optimizer, param);
     {
@@ -96,12 +97,12 @@ hk_array *hki_sharded_gather(void *context, const hk_optimizer *optimizer, int i
 void hki_sharded_scatter(void *context, hk_optimizer *optimizer, int index, hk_array *state)
 {
     const hki_sharded *self = context;
-    const hki_layout *layout = self->layout;
+    const hki_shard_layout *layout = self->layout;
     int place = 0;
-    hki_piece part;
+    hki_shard_piece part;
     for (int d = 0; d < layout->n; d++)
         for (int64_t bucket = 0; bucket < hki_layout_buckets(layout); bucket++)
-            for (hki_range left = hki_layout_part(layout, d, bucket, layout->rank);
+            for (hki_shard_range left = hki_layout_part(layout, d, bucket, layout->rank);
                  hki_layout_next(layout, &left, &part); place++)
                 if (part.param == index)
                     hki_optimizer_write_state(optimizer, place, self->params[index * layout->n],

@@ -187,7 +187,7 @@ static void write_call(const chrome *self, const hki_call_event *call)
  * nanosecond, where no slice inside it has begun by then. */
 static int64_t departure_ns(const chrome *self, int slice_index)
 {
-    const hki_slice *slice = &self->timeline->slices[slice_index];
+    const hki_trace_slice *slice = &self->timeline->slices[slice_index];
     bool has_inner = slice_index + 1 < self->timeline->slice_count &&
                      slice[1].lane == slice->lane && slice[1].start_ns < slice->end_ns;
     return has_inner || slice->start_ns == slice->end_ns ? slice->start_ns : slice->end_ns - 1;
@@ -218,7 +218,7 @@ static void write_flow(chrome *self, const char *phase, int lane, int64_t ns, in
 static void write_flows(chrome *self, int slice_index)
 {
     const hki_timeline *timeline = self->timeline;
-    const hki_slice *slice = &timeline->slices[slice_index];
+    const hki_trace_slice *slice = &timeline->slices[slice_index];
     const hki_call_event *call = &timeline->calls[slice->call];
     int64_t departure;
     if (self->first_slice[slice->call] == slice_index)
@@ -243,7 +243,7 @@ static void begin_complete_event(chrome *self, int lane, int64_t start_ns, int64
 /* `is_whole`: with all of its call. */
 static void write_slice(chrome *self, int slice_index, bool is_whole)
 {
-    const hki_slice *slice = &self->timeline->slices[slice_index];
+    const hki_trace_slice *slice = &self->timeline->slices[slice_index];
     const hki_call_event *call = &self->timeline->calls[slice->call];
     begin_complete_event(self, slice->lane, slice->start_ns, slice->end_ns);
     write_call_name(self, call);
@@ -288,7 +288,7 @@ static void write_lanes(chrome *self)
         return;
     }
     for (int i = 0; i <= timeline->slice_count; i++) {
-        const hki_slice *slice = i < timeline->slice_count ? &timeline->slices[i] : NULL;
+        const hki_trace_slice *slice = i < timeline->slice_count ? &timeline->slices[i] : NULL;
         for (; wait_index < timeline->wait_count; wait_index++) {
             const hki_wait_event *wait = &timeline->waits[self->waits[wait_index]];
             if (slice && (wait->lane != slice->lane           ? wait->lane > slice->lane
@@ -378,7 +378,7 @@ static void fill_calls(chrome *self)
         }
     }
     for (int i = 0; i < timeline->slice_count; i++) {
-        const hki_slice *slice = &timeline->slices[i];
+        const hki_trace_slice *slice = &timeline->slices[i];
         int *first = &self->first_slice[slice->call], *last = &self->last_slice[slice->call];
         if (*first < 0 || slice->start_ns < timeline->slices[*first].start_ns)
             *first = i;

@@ -235,9 +235,9 @@ static bool get_span(reader *self, const json_t *event, int *lane, int64_t *star
 }
 
 /* Whether the slice comes where timeline.h says, after the last one, and nests. */
-static bool check_order(reader *self, const hki_slice *slice)
+static bool check_order(reader *self, const hki_trace_slice *slice)
 {
-    const hki_slice *before = slice - 1;
+    const hki_trace_slice *before = slice - 1;
     bool is_first = self->in.timeline->slice_count == 0;
     if (!is_first && before->lane > slice->lane)
         return hki_json_fail(
@@ -270,8 +270,8 @@ static bool read_slice(reader *self, const json_t *event, const json_t *args)
     if (!GROW(self, slice_capacity, timeline->slices, index) ||
         !GROW(self, slice_call_capacity, self->slice_sequences, index))
         return false;
-    hki_slice *slice = &timeline->slices[index];
-    *slice = (hki_slice){.piece = -1};
+    hki_trace_slice *slice = &timeline->slices[index];
+    *slice = (hki_trace_slice){.piece = -1};
     if (!hki_json_get_integer(&self->in, args, "sequence", 0, MAX_SEQUENCE,
                               &self->slice_sequences[index]) ||
         !get_span(self, event, &slice->lane, &slice->start_ns, &slice->end_ns) ||

@@ -214,7 +214,7 @@ static int find_call(const collector *self, uint64_t sequence)
                                                                                                : -1;
 }
 
-static bool add_slice(collector *self, const hki_slice *slice)
+static bool add_slice(collector *self, const hki_trace_slice *slice)
 {
     hki_timeline *timeline = self->timeline;
     if (!grow(&timeline->slices, timeline->slice_count, &self->slice_capacity,
@@ -242,7 +242,8 @@ static bool add_run(collector *self, int thread, const hki_trace_run_record *run
     self->known[index] |= HAS_RUN | (run->head.flags & HKI_TRACE_LAST ? HAS_ENDED : 0);
     const int piece = self->issues[index]->piece_count > 1 ? (int)run->piece : -1;
     return self->has_clock[call->queue] ||
-           add_slice(self, &(hki_slice){index, thread, piece, start, end > start ? end : start});
+           add_slice(self,
+                     &(hki_trace_slice){index, thread, piece, start, end > start ? end : start});
 }
 
 static bool add_wait(collector *self, int thread, const hki_trace_wait_record *wait)
@@ -480,8 +481,8 @@ static bool add_lanes(collector *self)
     for (int i = 0; done && i < timeline->call_count; i++) {
         const hki_call_event *call = &timeline->calls[i];
         if (self->has_clock[call->queue])
-            done = add_slice(self, &(hki_slice){i, self->lane_of_queue[call->queue], -1,
-                                                call->start_ns, call->end_ns});
+            done = add_slice(self, &(hki_trace_slice){i, self->lane_of_queue[call->queue], -1,
+                                                      call->start_ns, call->end_ns});
     }
     free(is_drawn);
     return done;

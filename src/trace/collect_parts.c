@@ -87,7 +87,7 @@ void hki_collect_ready(hki_timeline *timeline, const bool *has_clock)
 
 static int compare_slices(const void *a, const void *b)
 {
-    const hki_slice *left = a, *right = b;
+    const hki_trace_slice *left = a, *right = b;
     if (left->lane != right->lane)
         return left->lane < right->lane ? -1 : 1;
     if (left->start_ns != right->start_ns)
@@ -103,7 +103,7 @@ static int compare_slices(const void *a, const void *b)
  * compared with them only. */
 bool hki_collect_nest_slices(hki_timeline *timeline)
 {
-    hki_slice *slices = timeline->slices;
+    hki_trace_slice *slices = timeline->slices;
     if (!timeline->slice_count)
         return true;
     qsort(slices, (size_t)timeline->slice_count, sizeof *slices, compare_slices);

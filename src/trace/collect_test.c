@@ -241,7 +241,8 @@ static void everything_is_collected(void)
     check_lane(timeline, 3, "sim:0", "copy in");
     check_lane(timeline, 4, "sim:0", "copy out");
     CHECK_EQ_I64(timeline->slice_count, 3);
-    const hki_slice expected[] = {{0, 0, 1, 80, 180}, {0, 1, 0, 70, 200}, {1, 3, -1, 205, 600}};
+    const hki_trace_slice expected[] = {
+        {0, 0, 1, 80, 180}, {0, 1, 0, 70, 200}, {1, 3, -1, 205, 600}};
     for (int i = 0; i < 3; i++) {
         CHECK_EQ_I64(timeline->slices[i].call, expected[i].call);
         CHECK_EQ_I64(timeline->slices[i].lane, expected[i].lane);

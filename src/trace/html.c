@@ -163,7 +163,7 @@ static void write_slices(const hki_timeline *timeline, hki_writer *writer)
     int64_t start_ns = 0;
     hki_write(writer, ",\n\"slices\":[");
     for (int i = 0; i < timeline->slice_count; i++) {
-        const hki_slice *slice = &timeline->slices[i];
+        const hki_trace_slice *slice = &timeline->slices[i];
         hki_write(writer, "%s%d,%d,%d,%" PRId64 ",%" PRId64, comma(i), slice->call, slice->lane,
                   slice->piece, slice->start_ns - start_ns, slice->end_ns - slice->start_ns);
         start_ns = slice->start_ns;

@@ -185,7 +185,7 @@ static int next_random(uint64_t *state, int below)
 
 static int compare_slices(const void *a, const void *b)
 {
-    const hki_slice *x = a, *y = b;
+    const hki_trace_slice *x = a, *y = b;
     if (x->lane != y->lane)
         return x->lane < y->lane ? -1 : 1;
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
@@ -269,7 +269,7 @@ static void fill_large_calls(hki_timeline *timeline, uint64_t *random)
                 timeline->dependencies[timeline->dependency_count++] = from[j];
                 call->dependency_count++;
             }
-        timeline->slices[i] = (hki_slice){i, queue, -1, start, end};
+        timeline->slices[i] = (hki_trace_slice){i, queue, -1, start, end};
         free_at[queue] = end;
         last[queue] = i;
         if (end > timeline->duration_ns)

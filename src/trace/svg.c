@@ -76,7 +76,7 @@ static void end_run(const hki_svg *self, run *narrow, double y)
     narrow->begin = -1;
 }
 
-static void add_to_run(const hki_svg *self, run *narrow, const hki_slice *slice, double y,
+static void add_to_run(const hki_svg *self, run *narrow, const hki_trace_slice *slice, double y,
                        double inset)
 {
     const hki_call_event *call = &self->timeline->calls[slice->call];
@@ -114,7 +114,7 @@ static void write_fitting(hki_writer *writer, const char *text, double x, double
     hki_write(writer, "</text>");
 }
 
-static void write_slice_title(const hki_svg *self, const hki_slice *slice)
+static void write_slice_title(const hki_svg *self, const hki_trace_slice *slice)
 {
     hki_writer *writer = self->writer;
     const hki_call_event *call = &self->timeline->calls[slice->call];
@@ -138,7 +138,7 @@ static void write_slice_title(const hki_svg *self, const hki_slice *slice)
     hki_write(writer, "</title>");
 }
 
-static void write_slice(const hki_svg *self, const hki_slice *slice, double y, double inset)
+static void write_slice(const hki_svg *self, const hki_trace_slice *slice, double y, double inset)
 {
     const hki_call_event *call = &self->timeline->calls[slice->call];
     uint32_t colour = hki_call_colour(self->timeline, call);
@@ -172,7 +172,7 @@ static void write_lane_slices(const hki_svg *self, int lane, int *index, int64_t
     run narrow = {.begin = -1};
     int depth = 0;
     for (; *index < timeline->slice_count && timeline->slices[*index].lane == lane; ++*index) {
-        const hki_slice *slice = &timeline->slices[*index];
+        const hki_trace_slice *slice = &timeline->slices[*index];
         while (depth && ends[depth - 1] <= slice->start_ns)
             depth--;
         int level = depth + self->has_waits[lane];
@@ -307,7 +307,7 @@ static void write_heading(const hki_svg *self)
 
 /* ---- arrows ---------------------------------------------------------------------------------------------- */
 
-static void write_arrow(const hki_svg *self, const hki_slice *from, const hki_slice *to)
+static void write_arrow(const hki_svg *self, const hki_trace_slice *from, const hki_trace_slice *to)
 {
     double x1 = x_of(self, from->end_ns), x2 = x_of(self, to->start_ns);
     double y1 = self->lane_y[from->lane] + SVG_ROW / 2.0,
@@ -332,8 +332,8 @@ static int visit_arrows(const hki_svg *self, const int *first_slice, const int *
             int earlier = timeline->dependencies[call->first_dependency + j];
             if (first_slice[i] < 0 || last_slice[earlier] < 0)
                 continue;
-            const hki_slice *from = &timeline->slices[last_slice[earlier]];
-            const hki_slice *to = &timeline->slices[first_slice[i]];
+            const hki_trace_slice *from = &timeline->slices[last_slice[earlier]];
+            const hki_trace_slice *to = &timeline->slices[first_slice[i]];
             if (from->lane == to->lane || from->lane >= self->lane_count ||
                 to->lane >= self->lane_count)
                 continue;
@@ -358,7 +358,7 @@ static void write_arrows(const hki_svg *self)
     for (int i = 0; i < timeline->call_count; i++)
         first_slice[i] = last_slice[i] = -1;
     for (int i = 0; i < timeline->slice_count; i++) {
-        const hki_slice *slice = &timeline->slices[i];
+        const hki_trace_slice *slice = &timeline->slices[i];
         int *first = &first_slice[slice->call], *last = &last_slice[slice->call];
         if (*first < 0 || slice->start_ns < timeline->slices[*first].start_ns)
             *first = i;
@@ -405,7 +405,7 @@ static void find_range(hki_svg *self)
     const hki_timeline *timeline = self->timeline;
     self->end_ns = timeline->duration_ns;
     for (int i = 0; i < timeline->slice_count; i++) {
-        const hki_slice *slice = &timeline->slices[i];
+        const hki_trace_slice *slice = &timeline->slices[i];
         if (slice->start_ns < self->begin_ns)
             self->begin_ns = slice->start_ns;
         if (slice->end_ns > self->end_ns)

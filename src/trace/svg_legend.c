@@ -78,7 +78,7 @@ static share *find_shares(const hki_svg *self, int *count)
     if (!shares)
         return NULL;
     for (int i = 0; i < timeline->slice_count; i++) {
-        const hki_slice *slice = &timeline->slices[i];
+        const hki_trace_slice *slice = &timeline->slices[i];
         const hki_call_event *call = &timeline->calls[slice->call];
         shares[i] = (share){call->operation, hki_call_colour(timeline, call),
                             slice->end_ns - slice->start_ns};

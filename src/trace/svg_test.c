@@ -157,7 +157,7 @@ static hki_timeline *long_timeline(int lanes, int slices)
             .first_dependency = timeline->dependency_count,
             .dependency_count = i > 0,
         };
-        timeline->slices[i] = (hki_slice){i, i / slices, -1, start, start + 900};
+        timeline->slices[i] = (hki_trace_slice){i, i / slices, -1, start, start + 900};
         if (i)
             timeline->dependencies[timeline->dependency_count++] = i / 2;
     }

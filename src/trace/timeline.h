@@ -41,12 +41,12 @@ typedef struct hki_call_event {
         dependency_count; /* into dependencies: indices of earlier calls, ascending */
 } hki_call_event;
 
-typedef struct hki_slice {
+typedef struct hki_trace_slice {
     int call; /* index in calls */
     int lane;
     int piece; /* of pieces; -1 where a call is one slice */
     int64_t start_ns, end_ns;
-} hki_slice;
+} hki_trace_slice;
 
 typedef struct hki_wait_event {
     int lane;
@@ -80,7 +80,7 @@ typedef struct hki_timeline {
     int call_count;
     int *dependencies;
     int dependency_count;
-    hki_slice *slices; /* by lane, then start, then longest first */
+    hki_trace_slice *slices; /* by lane, then start, then longest first */
     int slice_count;
     hki_wait_event *waits; /* by start */
     int wait_count;

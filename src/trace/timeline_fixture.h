@@ -196,15 +196,15 @@ static inline void fixture_fill_slices(hki_timeline *timeline)
     timeline->slices = calloc(2 * FIXTURE_CALLS, sizeof *timeline->slices);
     for (size_t i = 0; i < sizeof fixture_slices / sizeof *fixture_slices; i++) {
         const struct fixture_slice *from = &fixture_slices[i];
-        timeline->slices[timeline->slice_count++] = (hki_slice){
+        timeline->slices[timeline->slice_count++] = (hki_trace_slice){
             from->call - 1, from->lane, from->piece, from->start * 1000, from->end * 1000};
     }
     for (int queue = 1; queue < timeline->queue_count; queue++)
         for (int i = 0; i < FIXTURE_CALLS; i++)
             if (timeline->calls[i].queue == queue)
                 timeline->slices[timeline->slice_count++] =
-                    (hki_slice){i, FIXTURE_SIM_0 + queue - 1, -1, timeline->calls[i].start_ns,
-                                timeline->calls[i].end_ns};
+                    (hki_trace_slice){i, FIXTURE_SIM_0 + queue - 1, -1, timeline->calls[i].start_ns,
+                                      timeline->calls[i].end_ns};
 }
 
 static inline void fixture_fill_waits(hki_timeline *timeline)
@@ -269,7 +269,7 @@ static inline void check_slices(const hki_timeline *timeline)
 {
     int64_t *ends = malloc(((size_t)timeline->slice_count + 1) * sizeof *ends);
     for (int i = 0, depth = 0; i < timeline->slice_count; i++) {
-        const hki_slice *slice = &timeline->slices[i], *before = slice - 1;
+        const hki_trace_slice *slice = &timeline->slices[i], *before = slice - 1;
         CHECK(slice->call >= 0 && slice->call < timeline->call_count);
         CHECK(slice->lane >= 0 && slice->lane < timeline->lane_count);
         CHECK(slice->piece >= -1 && slice->start_ns <= slice->end_ns);

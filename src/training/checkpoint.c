@@ -131,7 +131,7 @@ static bool agree(hki_parts *parts)
 static void gather(const hki_parts *parts, bool writes)
 {
     for (int i = 0; i < parts->count; i++) {
-        hki_part *part = &parts->list[i];
+        hki_checkpoint_part *part = &parts->list[i];
         if (part->kind != HKI_PART_STATE)
             continue;
         hk_array *state;
@@ -323,7 +323,7 @@ static bool check_none_left(loading *self)
     return true;
 }
 
-static bool check_fits(hki_parts *parts, const hki_part *part)
+static bool check_fits(hki_parts *parts, const hki_checkpoint_part *part)
 {
     char shape[192], its[224];
     const hk_dims *dims = part->array ? &part->array->shape : &part->shape;
@@ -338,7 +338,7 @@ static bool check_fits(hki_parts *parts, const hki_part *part)
 }
 
 /* Reads an array; it has no shape of its own to be compared with where it failed at its call. */
-static bool read_part(loading *self, hki_part *part)
+static bool read_part(loading *self, hki_checkpoint_part *part)
 {
     char room[HKI_PART_NAME_BYTES];
     const char *name = hki_part_file_name(part, self->archive, room);
@@ -361,7 +361,7 @@ static bool read_part(loading *self, hki_part *part)
 /* A learning rate and a number of steps: whatever a file says, nothing else gets into them. */
 static bool check_coefficients(loading *self)
 {
-    const hki_part *part = hki_parts_find(&self->parts, "optimizer.coefficients");
+    const hki_checkpoint_part *part = hki_parts_find(&self->parts, "optimizer.coefficients");
     double values[2] = {0};
     if (!part)
         return true;
@@ -388,7 +388,7 @@ static bool read_arrays(loading *self)
 
 /* ---- taking it over -------------------------------------------------------------------------------------- */
 
-static void assign(const hki_part *part, const hk_checkpoint *to)
+static void assign(const hki_checkpoint_part *part, const hk_checkpoint *to)
 {
     if (part->kind == HKI_PART_ARRAY)
         (hk_assign)(part->array, part->loaded);

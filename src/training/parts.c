@@ -38,7 +38,7 @@ bool hki_parts_fail(hki_parts *self, const hk_status *status)
 
 /* ---- the list -------------------------------------------------------------------------------------------- */
 
-const hki_part *hki_parts_find(const hki_parts *self, const char *name)
+const hki_checkpoint_part *hki_parts_find(const hki_parts *self, const char *name)
 {
     for (int i = 0; i < self->count; i++)
         if (!strcmp(self->list[i].name, name))
@@ -46,12 +46,12 @@ const hki_part *hki_parts_find(const hki_parts *self, const char *name)
     return NULL;
 }
 
-static bool add(hki_parts *self, const hki_part *part)
+static bool add(hki_parts *self, const hki_checkpoint_part *part)
 {
     const bool is_repeated = hki_parts_find(self, part->name);
     if (self->count == self->capacity) {
         const int capacity = self->capacity ? 2 * self->capacity : 64;
-        hki_part *list = realloc(self->list, (size_t)capacity * sizeof *list);
+        hki_checkpoint_part *list = realloc(self->list, (size_t)capacity * sizeof *list);
         if (!list)
             return hki_parts_fail(self, hki_status_no_memory());
         self->list = list;
@@ -69,7 +69,8 @@ void hki_parts_deinit(hki_parts *self)
 }
 
 /* "replica.1.PATH" in a file that has none of these: "module.PATH". */
-const char *hki_part_file_name(const hki_part *part, const hk_archive *archive, char *name)
+const char *hki_part_file_name(const hki_checkpoint_part *part, const hk_archive *archive,
+                               char *name)
 {
     const char *path = strncmp(part->name, replica_prefix, REPLICA_PREFIX) == 0
                            ? strchr(part->name + REPLICA_PREFIX, '.')
@@ -83,7 +84,7 @@ const char *hki_part_file_name(const hki_part *part, const hk_archive *archive, 
 /* ---- modules --------------------------------------------------------------------------------------------- */
 
 /* replica 0 is the module itself. */
-static void name_entry(hki_part *part, int replica, bool is_own, const char *path)
+static void name_entry(hki_checkpoint_part *part, int replica, bool is_own, const char *path)
 {
     if (replica && is_own)
         hki_format(part->name, sizeof part->name, "%s%d.%s", replica_prefix, replica, path);
@@ -107,7 +108,7 @@ static bool add_module(hki_parts *self, int replica)
     if (entries)
         hk_module_entries(module, entries, count);
     for (int i = 0; i < count && is_good; i++) {
-        hki_part part = {.array = entries[i].array};
+        hki_checkpoint_part part = {.array = entries[i].array};
         name_entry(&part, replica, entries[i].is_buffer, entries[i].path);
         is_good = add(self, &part);
     }
@@ -126,7 +127,8 @@ static bool has_array(const hki_parts *self, hk_module *module, const char *path
 /* A part for what a tree will have as `path`. */
 static bool await(hki_parts *self, const hk_archive *archive, int replica, const char *path)
 {
-    hki_part part = {.kind = HKI_PART_AWAITED, .module = tree(self, replica), .path = path};
+    hki_checkpoint_part part = {
+        .kind = HKI_PART_AWAITED, .module = tree(self, replica), .path = path};
     if (has_array(self, part.module, path) || !hki_module_awaits(part.module, path))
         return true;
     name_entry(&part, replica, true, path);
@@ -165,7 +167,7 @@ static const char *path_of(const hki_parts *self, int index)
 }
 
 /* By its parameter. */
-static bool add_state(hki_parts *self, hki_part *part, int index)
+static bool add_state(hki_parts *self, hki_checkpoint_part *part, int index)
 {
     const char *path = path_of(self, index);
     if (path)
@@ -175,7 +177,7 @@ static bool add_state(hki_parts *self, hki_part *part, int index)
     return add(self, part);
 }
 
-static bool add_coefficients(hki_parts *self, hki_part *part)
+static bool add_coefficients(hki_parts *self, hki_checkpoint_part *part)
 {
     hki_format(part->name, sizeof part->name, "optimizer.coefficients");
     return add(self, part);
@@ -188,7 +190,7 @@ static bool add_own(hki_parts *self, bool with_states)
     bool is_good = true;
     for (int i = 0, parameter = 0; is_good; i++) {
         char name[32];
-        hki_part part = {.array = hk_optimizer_array(optimizer, i, name, sizeof name)};
+        hki_checkpoint_part part = {.array = hk_optimizer_array(optimizer, i, name, sizeof name)};
         if (!part.array)
             break;
         if (strncmp(name, "state.", 6) != 0)
@@ -203,17 +205,17 @@ static bool add_own(hki_parts *self, bool with_states)
 static bool add_sharded(hki_parts *self)
 {
     const hk_optimizer *optimizer = self->of->optimizer;
-    hki_part none = {
+    hki_checkpoint_part none = {
         .kind = HKI_PART_COEFFICIENTS, .shape = hk_shape(HKI_UPDATE_COEFFICIENTS), .dtype = HK_F64};
     bool is_good = add_own(self, false);
     if (is_good && !hki_parts_find(self, "optimizer.coefficients"))
         is_good = add_coefficients(self, &none);
     for (int i = 0; i < hki_optimizer_whole_count(optimizer) && is_good; i++) {
         const hk_array *x = hki_optimizer_whole(optimizer, i);
-        hki_part part = {.kind = HKI_PART_STATE,
-                         .index = i,
-                         .shape = hki_optimizer_state_shape(optimizer, x),
-                         .dtype = x->dtype};
+        hki_checkpoint_part part = {.kind = HKI_PART_STATE,
+                                    .index = i,
+                                    .shape = hki_optimizer_state_shape(optimizer, x),
+                                    .dtype = x->dtype};
         is_good = add_state(self, &part, i);
     }
     return is_good;
@@ -251,7 +253,7 @@ static bool check_counts(hki_parts *self)
 
 static bool add_array(hki_parts *self, const hk_save_entry *entry, size_t index)
 {
-    hki_part part = {.array = entry->array};
+    hki_checkpoint_part part = {.array = entry->array};
     if (!entry->array || !entry->name || strlen(entry->name) >= HK_MODULE_PATH_BYTES)
         return hki_parts_refuse(self, HK_INVALID_ARGUMENT,
                                 "arrays[%zu] is %s, of name \"%s\"; give an array and a name of "

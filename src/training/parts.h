@@ -15,7 +15,7 @@ typedef enum hki_part_kind {
     HKI_PART_COEFFICIENTS /* of an optimiser that has no part here */
 } hki_part_kind;
 
-typedef struct hki_part {
+typedef struct hki_checkpoint_part {
     char name[HKI_PART_NAME_BYTES]; /* in the file */
     hki_part_kind kind;
     hk_array *array; /* borrowed, or of the scope; NULL: not here, of other kinds than the first */
@@ -26,11 +26,11 @@ typedef struct hki_part {
     hk_dtype dtype;
     bool is_repeated; /* another part of that name is saved */
     hk_array *loaded; /* of the scope */
-} hki_part;
+} hki_checkpoint_part;
 
 typedef struct hki_parts {
     const hk_checkpoint *of;
-    hki_part *list;
+    hki_checkpoint_part *list;
     int count, capacity;
     const hk_status *error; /* counted; NULL: none */
 } hki_parts;
@@ -42,9 +42,10 @@ bool hki_parts_collect_awaited(hki_parts *self, const hk_archive *archive);
 void hki_parts_deinit(hki_parts *self);
 
 /* NULL: none of that name. */
-const hki_part *hki_parts_find(const hki_parts *self, const char *name);
+const hki_checkpoint_part *hki_parts_find(const hki_parts *self, const char *name);
 /* The name by which the file has it, which may be another; name is of HKI_PART_NAME_BYTES. */
-const char *hki_part_file_name(const hki_part *part, const hk_archive *archive, char *name);
+const char *hki_part_file_name(const hki_checkpoint_part *part, const hk_archive *archive,
+                               char *name);
 
 /* Notes what is wrong, unless something was before; returns false. */
 bool hki_parts_refuse(hki_parts *self, hk_code code, const char *format, ...) HK_PRINTF(3, 4);

@@ -13,8 +13,8 @@ enum { LINE_BYTES = 64 }; /* parts begin at multiples of this */
 
 /* An exchange in the making. */
 typedef struct exchange_draft {
-    hki_operand *operands;
-    hki_part *parts;
+    hki_group_operand *operands;
+    hki_exchange_part *parts;
     int operand_count, operand_room, part_count, part_room;
     bool is_short; /* of host memory */
 } exchange_draft;
@@ -23,7 +23,7 @@ static int add_operand(exchange_draft *self, hk_array *x, int64_t begin, int64_t
 {
     if (self->operand_count == self->operand_room) {
         const int room = self->operand_room * 2 + 8;
-        hki_operand *more = realloc(self->operands, (size_t)room * sizeof *more);
+        hki_group_operand *more = realloc(self->operands, (size_t)room * sizeof *more);
         self->is_short = self->is_short || !more;
         if (!more)
             return 0;
@@ -31,15 +31,15 @@ static int add_operand(exchange_draft *self, hk_array *x, int64_t begin, int64_t
         self->operand_room = room;
     }
     self->operands[self->operand_count] =
-        (hki_operand){.x = x, .begin = begin, .end = end, .mode = mode};
+        (hki_group_operand){.x = x, .begin = begin, .end = end, .mode = mode};
     return self->operand_count++;
 }
 
-static void add_part(exchange_draft *self, hki_part part)
+static void add_part(exchange_draft *self, hki_exchange_part part)
 {
     if (self->part_count == self->part_room) {
         const int room = self->part_room * 2 + 16;
-        hki_part *more = realloc(self->parts, (size_t)room * sizeof *more);
+        hki_exchange_part *more = realloc(self->parts, (size_t)room * sizeof *more);
         self->is_short = self->is_short || !more;
         if (!more)
             return;
@@ -175,7 +175,7 @@ static void draft_sends(const hki_bucket *self, const leaf_sums *sums, exchange_
                 int64_t begin, end, low, high;
                 part_of(self, r, &begin, &end);
                 if (r != of->group->rank && within(its, begin, end, &low, &high))
-                    add_part(draft, (hki_part){from, -1, low, 0, high - low, r});
+                    add_part(draft, (hki_exchange_part){from, -1, low, 0, high - low, r});
             }
         }
 }
@@ -196,8 +196,9 @@ static void draft_receives(const hki_bucket *self, const leaf_sums *sums, exchan
             const hki_bucket_span *its = &self->spans[s];
             int64_t low, high;
             if (within(its, sums->begin, sums->end, &low, &high))
-                add_part(draft, (hki_part){-1, to, 0, row * width + its->at + low - sums->begin,
-                                           high - low, of->leaves[l].rank});
+                add_part(draft,
+                         (hki_exchange_part){-1, to, 0, row * width + its->at + low - sums->begin,
+                                             high - low, of->leaves[l].rank});
         }
         row++;
     }
@@ -269,10 +270,10 @@ static bool spread(const hki_bucket *self)
                 add_operand(&draft, array_of(self, its, 0), its->begin + low, its->begin + high,
                             is_own ? HKI_READ | HKI_WRITE : HKI_WRITE | HKI_HEAL);
             if (!is_own)
-                add_part(&draft, (hki_part){-1, operand, 0, 0, high - low, r});
+                add_part(&draft, (hki_exchange_part){-1, operand, 0, 0, high - low, r});
             for (int to = 0; to < of->group->size && is_own; to++)
                 if (to != r)
-                    add_part(&draft, (hki_part){operand, -1, 0, 0, high - low, to});
+                    add_part(&draft, (hki_exchange_part){operand, -1, 0, 0, high - low, to});
         }
     }
     return issue(self, HKI_WORLD_SPREAD, &draft);
@@ -327,9 +328,9 @@ bool hki_bucket_broadcast(const hki_bucket *self)
                                         is_root ? HKI_READ | HKI_WRITE : HKI_WRITE | HKI_HEAL);
         for (int r = 0; r < of->group->size && is_root; r++)
             if (r != of->root)
-                add_part(&draft, (hki_part){operand, -1, 0, 0, size, r});
+                add_part(&draft, (hki_exchange_part){operand, -1, 0, 0, size, r});
         if (!is_root)
-            add_part(&draft, (hki_part){-1, operand, 0, 0, size, of->root});
+            add_part(&draft, (hki_exchange_part){-1, operand, 0, 0, size, of->root});
     }
     if (!issue(self, HKI_WORLD_BROADCAST, &draft))
         return false;

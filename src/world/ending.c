@@ -42,10 +42,9 @@ void hki_ending_say(hki_link *self)
 {
     for (int i = 0; i < self->ending_count && !self->lost; i++) {
         hki_ending *ending = &self->endings[i];
-        ending->saying.is_sent =
-            self->mpi->send(&ending->notice, sizeof ending->notice, ending->rank, HKI_NOTICE_TAG,
-                            &ending->saying.request);
-        if (!ending->saying.is_sent)
+        ending->sent.is_sent = self->mpi->send(&ending->notice, sizeof ending->notice, ending->rank,
+                                               HKI_NOTICE_TAG, &ending->sent.request);
+        if (!ending->sent.is_sent)
             hki_link_fail(self, "a message could not be sent");
     }
 }
@@ -53,10 +52,10 @@ void hki_ending_say(hki_link *self)
 bool hki_ending_is_said(hki_link *self)
 {
     for (int i = 0; i < self->ending_count; i++) {
-        hki_saying *saying = &self->endings[i].saying;
-        if (saying->is_sent && self->mpi->test(&saying->request, NULL, NULL) == 0)
+        hki_notice_send *sent = &self->endings[i].sent;
+        if (sent->is_sent && self->mpi->test(&sent->request, NULL, NULL) == 0)
             return false;
-        saying->is_sent = false;
+        sent->is_sent = false;
     }
     return true;
 }

@@ -145,10 +145,10 @@ static hki_exchange *create(const hki_exchange_plan *plan)
     self->source = hki_source_get();
     set_header(self, plan);
     for (int i = 0; i < plan->operand_count; i++) {
-        const hki_operand *from = &plan->operands[i];
+        const hki_group_operand *from = &plan->operands[i];
         hki_storage_retain_use(from->x->storage);
         self->storages[self->storage_count++] = from->x->storage;
-        hki_operand *to = &self->operands[self->operand_count];
+        hki_group_operand *to = &self->operands[self->operand_count];
         *to = *from;
         to->element_bytes = (int)hk_dtype_bytes(from->x->dtype);
         self->offsets[self->operand_count++] = (from->x->offset + from->begin) * to->element_bytes;
@@ -179,7 +179,7 @@ static int operands_of(const void *argument, hki_trace_operand *operands, int li
     const hki_exchange *self = ((const payload *)argument)->exchange;
     const int count = self->operand_count < limit ? self->operand_count : limit;
     for (int i = 0; i < count; i++) {
-        const hki_operand *its = &self->operands[i];
+        const hki_group_operand *its = &self->operands[i];
         operands[i] = (hki_trace_operand){.dtype = (uint8_t)self->dtype,
                                           .ndim = 1,
                                           .is_output = (its->mode & HKI_WRITE) != 0,
@@ -212,12 +212,12 @@ void *hki_exchange_operand(const hki_exchange *self, int operand)
     return address(self, operand, 0);
 }
 
-void *hki_exchange_from(const hki_exchange *self, const hki_part *part)
+void *hki_exchange_from(const hki_exchange *self, const hki_exchange_part *part)
 {
     return part->from < 0 ? NULL : address(self, part->from, part->from_offset);
 }
 
-void *hki_exchange_to(const hki_exchange *self, const hki_part *part)
+void *hki_exchange_to(const hki_exchange *self, const hki_exchange_part *part)
 {
     return part->to < 0 ? NULL : address(self, part->to, part->to_offset);
 }
@@ -226,11 +226,11 @@ void *hki_exchange_to(const hki_exchange *self, const hki_part *part)
 static void find_pieces(hki_exchange *self)
 {
     for (int i = 0; i < self->part_count; i++) {
-        const hki_part *part = &self->parts[i];
+        const hki_exchange_part *part = &self->parts[i];
         const bool is_send = part->to < 0;
         if (part->size == 0 || (part->from >= 0 && part->to >= 0))
             continue;
-        self->pieces[self->piece_count++] = (hki_piece){
+        self->pieces[self->piece_count++] = (hki_exchange_piece){
             .data = is_send ? hki_exchange_from(self, part) : hki_exchange_to(self, part),
             .bytes = (size_t)part->size * hk_dtype_bytes(self->dtype),
             .peer = part->peer,
@@ -241,7 +241,7 @@ static void find_pieces(hki_exchange *self)
 void hki_exchange_copy_own(hki_exchange *self)
 {
     for (int i = 0; i < self->part_count; i++) {
-        const hki_part *part = &self->parts[i];
+        const hki_exchange_part *part = &self->parts[i];
         if (part->size > 0 && part->from >= 0 && part->to >= 0)
             memcpy(hki_exchange_to(self, part), hki_exchange_from(self, part),
                    (size_t)part->size * (size_t)self->operands[part->to].element_bytes);
@@ -293,7 +293,7 @@ static const hki_task_class exchange_class = {.is_outside = true,
 
 /* ---- issuing ------------------------------------------------------------------------------------------------- */
 
-static hki_access access_of(const hki_operand *operand)
+static hki_access access_of(const hki_group_operand *operand)
 {
     const uint64_t bytes = hk_dtype_bytes(operand->x->dtype);
     const int64_t offset = operand->x->offset;

@@ -9,19 +9,19 @@
 
 /* An array in contiguous memory, of which elements [begin, end) take part. All operands of an exchange are in memory that the host
  * reaches, or all in memory that the accelerator of the first one reaches. */
-typedef struct hki_operand {
+typedef struct hki_group_operand {
     hk_array *x;
     int64_t begin, end;
     unsigned mode;     /* hki_access_mode bits */
     int element_bytes; /* the exchange's own */
-} hki_operand;
+} hki_group_operand;
 
 /* Bytes that go somewhere: from an operand, to one, or both. Offsets in elements from the operand's begin. */
-typedef struct hki_part {
+typedef struct hki_exchange_part {
     int from, to; /* operands; -1: none, it goes to or comes from another rank */
     int64_t from_offset, to_offset, size;
     int peer; /* in the group */
-} hki_part;
+} hki_exchange_part;
 
 /* What the exchanges of one public call share: whether the call is the same on all ranks, which its first exchange finds out. Then
  * so are all others; else none takes place. */
@@ -55,9 +55,9 @@ typedef struct hki_exchange_plan {
     int arrays; /* on this rank */
     hk_dtype dtype;
     hk_dims shape; /* of each array, for the header and records */
-    const hki_operand *operands;
+    const hki_group_operand *operands;
     int operand_count;
-    const hki_part *parts;
+    const hki_exchange_part *parts;
     int part_count;
     hki_device *device; /* a CPU */
 } hki_exchange_plan;
@@ -87,12 +87,12 @@ typedef struct hki_message {
     struct hki_channel_task *task; /* of exchange->route, in place of a request; NULL: none */
 } hki_message;
 
-typedef struct hki_piece {
+typedef struct hki_exchange_piece {
     void *data;
     size_t bytes;
     int peer;
     bool is_send;
-} hki_piece;
+} hki_exchange_piece;
 
 /* Bytes of an accelerator that MPI moves. */
 typedef struct hki_staged {
@@ -131,11 +131,11 @@ typedef struct hki_exchange {
     hki_wire_record record;
     hki_storage **storages; /* used */
     int storage_count;
-    hki_piece *pieces; /* set when the task runs, from parts */
+    hki_exchange_piece *pieces; /* set when the task runs, from parts */
     int piece_count;
-    hki_part *parts;
-    hki_operand *operands; /* whose arrays are not to be looked at any more */
-    int64_t *offsets;      /* of each operand's begin in its storage, in bytes */
+    hki_exchange_part *parts;
+    hki_group_operand *operands; /* whose arrays are not to be looked at any more */
+    int64_t *offsets;            /* of each operand's begin in its storage, in bytes */
     int part_count, operand_count;
     hki_message *messages;
     int message_count, message_room;
@@ -155,8 +155,8 @@ void hki_exchange_end(hki_exchange *self);
 /* Where an operand is, once the task runs. */
 void *hki_exchange_operand(const hki_exchange *self, int operand);
 /* Where a part comes from and goes to; NULL: another rank. */
-void *hki_exchange_from(const hki_exchange *self, const hki_part *part);
-void *hki_exchange_to(const hki_exchange *self, const hki_part *part);
+void *hki_exchange_from(const hki_exchange *self, const hki_exchange_part *part);
+void *hki_exchange_to(const hki_exchange *self, const hki_exchange_part *part);
 /* Copies what stays on this rank, in the host's memory: once data may move. */
 void hki_exchange_copy_own(hki_exchange *self);
 

@@ -292,7 +292,7 @@ static void sum(hki_link *link, hki_exchange *self)
 }
 
 /* Which rank's turn it is, from this one on. */
-static int turn_of(const hki_exchange *self, const hki_piece *piece)
+static int turn_of(const hki_exchange *self, const hki_exchange_piece *piece)
 {
     const int size = self->group->size;
     return (piece->peer - self->group->rank + size) % size;
@@ -303,7 +303,7 @@ static bool take_turns(hki_exchange *self)
 {
     const size_t turns = (size_t)self->group->size + 1, pieces = (size_t)self->piece_count + 1;
     int *place = calloc(turns, sizeof *place);
-    hki_piece *sorted = malloc(pieces * sizeof *sorted);
+    hki_exchange_piece *sorted = malloc(pieces * sizeof *sorted);
     const bool has_room = place && sorted;
     for (int i = 0; has_room && i < self->piece_count; i++)
         place[turn_of(self, &self->pieces[i]) + 1]++;
@@ -343,7 +343,7 @@ static int message_count(const hki_exchange *self, size_t most)
     return (int)count;
 }
 
-static void move_piece(hki_link *link, hki_exchange *self, const hki_piece *piece)
+static void move_piece(hki_link *link, hki_exchange *self, const hki_exchange_piece *piece)
 {
     char *data = hki_route_stage(link, self, piece->data, piece->bytes,
                                  piece->is_send ? HKI_READ : HKI_WRITE);

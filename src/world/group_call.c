@@ -62,7 +62,7 @@ static hki_device *some_device(const hki_group_work *work)
 /* An exchange that has failed before it began. */
 static void tell(const hki_group_work *work, hk_array *carrier)
 {
-    const hki_operand operand = {.x = carrier, .mode = HKI_READ};
+    const hki_group_operand operand = {.x = carrier, .mode = HKI_READ};
     hki_group_call *call = hki_group_call_begin(work->group);
     if (!call)
         return;

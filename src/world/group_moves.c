@@ -112,25 +112,26 @@ typedef struct moving {
     const hki_group_work *work;
     hk_array *x, *y;          /* in reach of one device; y is written; each may be NULL */
     hk_array *source, *token; /* an int32 that is copied with it; NULL: none */
-    hki_part *parts;
+    hki_exchange_part *parts;
     int part_count;
 } moving;
 
 static bool issue(moving *self, hk_dtype dtype, hk_dims shape)
 {
-    hki_operand operands[4];
+    hki_group_operand operands[4];
     int count = 0;
     if (self->x)
-        operands[count++] = (hki_operand){.x = self->x, .end = self->x->size, .mode = HKI_READ};
+        operands[count++] =
+            (hki_group_operand){.x = self->x, .end = self->x->size, .mode = HKI_READ};
     if (self->y)
-        operands[count++] = (hki_operand){
+        operands[count++] = (hki_group_operand){
             .x = self->y, .end = self->y->size, .mode = HKI_WRITE | HKI_HEAL | HKI_FRESH};
     if (self->token) {
         self->parts[self->part_count++] =
-            (hki_part){count, count + 1, 0, 0, 1, self->work->group->rank};
-        operands[count++] = (hki_operand){.x = self->source, .end = 1, .mode = HKI_READ};
-        operands[count++] =
-            (hki_operand){.x = self->token, .end = 1, .mode = HKI_WRITE | HKI_HEAL | HKI_FRESH};
+            (hki_exchange_part){count, count + 1, 0, 0, 1, self->work->group->rank};
+        operands[count++] = (hki_group_operand){.x = self->source, .end = 1, .mode = HKI_READ};
+        operands[count++] = (hki_group_operand){
+            .x = self->token, .end = 1, .mode = HKI_WRITE | HKI_HEAL | HKI_FRESH};
     }
     hki_group_call *call = hki_group_call_begin(self->work->group);
     if (!call)
@@ -167,11 +168,11 @@ static void cut(moving *self, int64_t size, bool is_whole)
     for (int r = 0; r < group->size; r++) {
         const int64_t from = is_whole ? 0 : r * size;
         if (r == group->rank) {
-            self->parts[self->part_count++] = (hki_part){0, 1, from, r * size, size, r};
+            self->parts[self->part_count++] = (hki_exchange_part){0, 1, from, r * size, size, r};
             continue;
         }
-        self->parts[self->part_count++] = (hki_part){0, -1, from, 0, size, r};
-        self->parts[self->part_count++] = (hki_part){-1, 1, 0, r * size, size, r};
+        self->parts[self->part_count++] = (hki_exchange_part){0, -1, from, 0, size, r};
+        self->parts[self->part_count++] = (hki_exchange_part){-1, 1, 0, r * size, size, r};
     }
 }
 
@@ -354,7 +355,7 @@ static hk_array *send_within(const hki_group_work *work, hk_array *x, const void
 {
     (void)given;
     moving self = {.work = work, .x = hki_group_at(hki_group_device(x), x, "group_send")};
-    hki_part parts[2] = {{0, -1, 0, 0, x->size, work->peer}};
+    hki_exchange_part parts[2] = {{0, -1, 0, 0, x->size, work->peer}};
     self.parts = parts;
     self.part_count = 1;
     if (self.x->failed || !add_token(&self, hki_group_device(x), 1) ||
@@ -416,7 +417,7 @@ static hk_array *receive_within(const hki_group_work *work, hk_array *x, const v
     hki_device *const on = what->on;
     hki_device *host = hki_device_is_host(on) ? on : hki_device_of_host(on);
     moving self = {.work = work, .y = hki_array_create(host, what->shape, what->dtype)};
-    hki_part part = {-1, 0, 0, 0, self.y->failed ? 0 : self.y->size, work->peer};
+    hki_exchange_part part = {-1, 0, 0, 0, self.y->failed ? 0 : self.y->size, work->peer};
     self.parts = &part;
     self.part_count = 1;
     if (self.y->failed || !issue(&self, what->dtype, what->shape))
@@ -449,7 +450,7 @@ hk_array *(hk_group_receive)(hk_group *group, hk_dims shape, hk_dtype dtype, hk_
 
 static hk_array *barrier_within(const hki_group_work *work, hk_array *x, const void *device)
 {
-    hki_part part;
+    hki_exchange_part part;
     moving self = {.work = work, .parts = &part};
     if (!add_token(&self, (hki_device *)device, work->group->size) ||
         !issue(&self, HK_I32, hk_shape()))

@@ -22,19 +22,19 @@ static int64_t interval_ns(const hki_link *self)
 }
 
 /* True: nothing is under way any more. */
-static bool is_free(hki_link *self, hki_saying *saying)
+static bool is_free(hki_link *self, hki_notice_send *sent)
 {
-    if (saying->is_sent && self->mpi->test(&saying->request, NULL, NULL) == 0)
+    if (sent->is_sent && self->mpi->test(&sent->request, NULL, NULL) == 0)
         return false;
-    saying->is_sent = false;
+    sent->is_sent = false;
     return true;
 }
 
-static void tell(hki_link *self, int rank, hki_notice_kind kind, hki_saying *saying)
+static void tell(hki_link *self, int rank, hki_notice_kind kind, hki_notice_send *sent)
 {
     const int32_t *word = &words[kind == HKI_NOTICE_LIVES];
-    saying->is_sent = self->mpi->send(word, sizeof *word, rank, HKI_NOTICE_TAG, &saying->request);
-    if (!saying->is_sent)
+    sent->is_sent = self->mpi->send(word, sizeof *word, rank, HKI_NOTICE_TAG, &sent->request);
+    if (!sent->is_sent)
         hki_link_fail(self, "a message could not be sent");
 }
 

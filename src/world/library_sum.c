@@ -51,7 +51,7 @@ static void copy_back(const hki_bucket *self, hk_array *row)
 static bool exchange(const hki_bucket *self, hk_array *row)
 {
     const hki_reduction *of = self->of;
-    const hki_operand operand = {.x = row, .end = row->size, .mode = HKI_READ | HKI_WRITE};
+    const hki_group_operand operand = {.x = row, .end = row->size, .mode = HKI_READ | HKI_WRITE};
     const hki_exchange_plan plan = {.call = of->call,
                                     .operation = HKI_WORLD_REDUCE,
                                     .peer = -1,

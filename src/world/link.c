@@ -125,10 +125,10 @@ static void say(hki_link *self, hki_notice_kind kind, const hk_status *status)
     if (status)
         hki_wire_record_set(&notice->record, status, world->rank);
     for (int r = 0; r < world->size; r++) {
-        hki_saying *saying = &self->sayings[round * world->size + r];
+        hki_notice_send *sent = &self->notice_sends[round * world->size + r];
         if (r != world->rank)
-            saying->is_sent =
-                self->mpi->send(notice, sizeof *notice, r, HKI_NOTICE_TAG, &saying->request);
+            sent->is_sent =
+                self->mpi->send(notice, sizeof *notice, r, HKI_NOTICE_TAG, &sent->request);
     }
 }
 
@@ -136,12 +136,12 @@ static void say(hki_link *self, hki_notice_kind kind, const hk_status *status)
 static bool is_said(hki_link *self)
 {
     for (int i = 0; i < 2 * self->world->size; i++) {
-        hki_saying *saying = &self->sayings[i];
-        if (!saying->is_sent)
+        hki_notice_send *sent = &self->notice_sends[i];
+        if (!sent->is_sent)
             continue;
-        if (self->mpi->test(&saying->request, NULL, NULL) == 0)
+        if (self->mpi->test(&sent->request, NULL, NULL) == 0)
             return false;
-        saying->is_sent = false;
+        sent->is_sent = false;
     }
     return true;
 }
@@ -445,8 +445,8 @@ static void *link_main(void *argument)
         world->size = size;
     }
     self->neighbours = calloc((size_t)size, sizeof *self->neighbours);
-    self->sayings = calloc(2 * (size_t)size, sizeof *self->sayings);
-    if (!*self->problem && (!self->neighbours || !self->sayings))
+    self->notice_sends = calloc(2 * (size_t)size, sizeof *self->notice_sends);
+    if (!*self->problem && (!self->neighbours || !self->notice_sends))
         snprintf(self->problem, sizeof self->problem, "out of host memory");
     const bool is_good = !*self->problem;
     if (!is_good && *world->library)

@@ -22,10 +22,10 @@ void hki_link_close(hki_link *self);
 
 /* ---- within the link ---------------------------------------------------------------------------------------- */
 
-typedef struct hki_saying {
+typedef struct hki_notice_send {
     hki_mpi_request request;
     bool is_sent;
-} hki_saying;
+} hki_notice_send;
 
 /* How far a rank goes that ends, in what it shares with another one: ending.c. The next one of each is not going to be. */
 typedef struct hki_ending_notice {
@@ -37,14 +37,14 @@ typedef struct hki_ending_notice {
 typedef struct hki_ending {
     hki_ending_notice notice;
     int rank; /* that is told */
-    hki_saying saying;
+    hki_notice_send sent;
 } hki_ending;
 
 /* Of another rank. */
 typedef struct hki_neighbour {
-    int64_t heard_ns;            /* of its latest sign of life; 0: none */
-    hki_saying question, answer; /* to it: heartbeat.c */
-    hki_ending_notice *endings;  /* of each group that it shares with this rank */
+    int64_t heard_ns;                 /* of its latest sign of life; 0: none */
+    hki_notice_send question, answer; /* to it: heartbeat.c */
+    hki_ending_notice *endings;       /* of each group that it shares with this rank */
     int ending_count;
     bool ends;          /* and has told all of them */
     bool has_left;      /* and has done all that it had issued */
@@ -92,7 +92,7 @@ struct hki_link {
     hki_neighbour *neighbours;
     const hk_status *lost; /* why nothing works any more; counted; NULL: it does */
     hki_notice heard, said[2];
-    hki_saying *sayings; /* of both, to each rank */
+    hki_notice_send *notice_sends; /* of both, to each rank */
     hki_ending *endings; /* that this rank tells; of who ends the runtime, then its thread's */
     int ending_count;
     hki_mpi_request hearing;

@@ -291,7 +291,7 @@ void hki_route_move(hki_link *link, hki_exchange *exchange)
         return;
     }
     for (int i = 0; i < exchange->part_count; i++) {
-        const hki_part *part = &exchange->parts[i];
+        const hki_exchange_part *part = &exchange->parts[i];
         const size_t bytes = (size_t)part->size * hk_dtype_bytes(exchange->dtype);
         if (bytes)
             parts[count++] = (hki_channel_part){.from = hki_exchange_from(exchange, part),
@@ -364,7 +364,7 @@ void hki_route_copy_own(hki_link *link, hki_exchange *exchange)
         return;
     }
     for (int i = 0; i < exchange->part_count; i++) {
-        const hki_part *part = &exchange->parts[i];
+        const hki_exchange_part *part = &exchange->parts[i];
         const size_t bytes = (size_t)part->size * hk_dtype_bytes(exchange->dtype);
         if (bytes && part->from >= 0 && part->to >= 0 &&
             !copy(link, exchange, hki_exchange_to(exchange, part),

@@ -147,9 +147,9 @@ static hki_writer seed_text(void)
     timeline->call_count = 3;
     timeline->dependency_count = 2;
     timeline->calls[0].is_failed = true;
-    timeline->slices[0] = (hki_slice){0, FIXTURE_CORE_1, 0, 6000, 118001};
-    timeline->slices[1] = (hki_slice){0, FIXTURE_CORE_2, 1, 9000, 120000};
-    timeline->slices[2] = (hki_slice){1, FIXTURE_CORE_2, -1, 10000, 11000};
+    timeline->slices[0] = (hki_trace_slice){0, FIXTURE_CORE_1, 0, 6000, 118001};
+    timeline->slices[1] = (hki_trace_slice){0, FIXTURE_CORE_2, 1, 9000, 120000};
+    timeline->slices[2] = (hki_trace_slice){1, FIXTURE_CORE_2, -1, 10000, 11000};
     timeline->slice_count = 3;
     timeline->wait_count = 1;
     timeline->waits[0].last_call = 2;

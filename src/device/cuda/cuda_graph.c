@@ -89,7 +89,7 @@ static void meet_suspects(hki_cuda_stream *stream, hki_recorder *self)
 static void publish(hki_cuda_stream *stream, hki_recorder *self)
 {
     hki_cuda_slot *slot = stream->current;
-    if (!self->board || (stream->is_vetted && !stream->suspects))
+    if (!self->board || (stream->is_prechecked && !stream->suspects))
         return;
     hki_cuda_publication given = {.board = self->board,
                                   .to = self->faults + LAUNCHES * self->check_count,
@@ -98,7 +98,7 @@ static void publish(hki_cuda_stream *stream, hki_recorder *self)
     given.onto = hki_cuda_stream_board(stream);
     if (!given.onto)
         return;
-    if (!stream->is_vetted) {
+    if (!stream->is_prechecked) {
         slot->flags = hki_cuda_flags_take(stream, self->check_count);
         given.to = self->faults + self->launches++ % LAUNCHES * (unsigned)self->check_count;
         slot->recorder_faults = given.to;

@@ -56,7 +56,7 @@ struct hki_cuda_stream {
     hki_cuda_fault *board;     /* NULL before the first task that may report something */
     hki_cuda_guard guard;      /* of what is launched now */
     uint64_t suspects;         /* flags: the task to come may turn out failed with them; */
-    bool is_vetted;            /* its kernels report nothing */
+    bool is_prechecked;        /* its kernels report nothing */
     /* The board's flags that nobody has, and those of them that may be up. */
     _Atomic(uint64_t) free_flags, raised_flags;
     struct {
@@ -170,7 +170,7 @@ uint64_t hki_cuda_flags_take(hki_cuda_stream *stream, int count);
 /* What kernels of the task have reported goes to its slot. */
 void hki_cuda_board_publish(hki_cuda_stream *stream, hki_cuda_slot *slot);
 /* See hki_device_class. */
-void hki_cuda_guard_task(hki_device *device, uint64_t suspects, bool is_vetted);
+void hki_cuda_guard_task(hki_device *device, uint64_t suspects, bool is_prechecked);
 void hki_cuda_release_flags(hki_device *device, uint64_t flags);
 
 /* ---- memory and copies (cuda_memory.c, cuda_copy.c) ----------------------------------------------------------------- */

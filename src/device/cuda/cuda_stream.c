@@ -118,7 +118,7 @@ hki_cuda_fault *hki_cuda_fault_slot(hki_cuda_stream *stream, hki_cuda_describe_f
         return NULL;
     }
     hki_cuda_fault *board = hki_cuda_stream_board(stream);
-    if (!board || stream->is_vetted)
+    if (!board || stream->is_prechecked)
         return board ? &board[1 + HKI_CUDA_NO_FLAG] : NULL;
     if (!slot->describe) {
         slot->flags = hki_cuda_flags_take(stream, 1);

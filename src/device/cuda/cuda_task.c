@@ -267,14 +267,14 @@ void hki_cuda_board_publish(hki_cuda_stream *stream, hki_cuda_slot *slot)
     hki_cuda_launch_publication(stream, &own);
 }
 
-void hki_cuda_guard_task(hki_device *device, uint64_t suspects, bool is_vetted)
+void hki_cuda_guard_task(hki_device *device, uint64_t suspects, bool is_prechecked)
 {
     hki_cuda_device *self = hki_cuda_device_of(device);
     hki_cuda_stream *stream = &self->streams[HKI_QUEUE_COMPUTE];
     if (!hki_cuda_enter(self)) /* which makes the stream */
         return;
     stream->suspects = suspects;
-    stream->is_vetted = is_vetted;
+    stream->is_prechecked = is_prechecked;
     stream->guard = hki_cuda_guard_of(stream->board, suspects);
 }
 
@@ -291,7 +291,7 @@ static void end_launch(hki_cuda_stream *stream)
     stream->current = NULL;
     stream->guard = (hki_cuda_guard){.board = NULL};
     stream->suspects = 0;
-    stream->is_vetted = false;
+    stream->is_prechecked = false;
 }
 
 void hki_cuda_launched(hki_device *device, hki_queue_kind queue, const hki_cost *cost,
@@ -302,7 +302,7 @@ void hki_cuda_launched(hki_device *device, hki_queue_kind queue, const hki_cost 
     hki_cuda_stream *stream = hki_cuda_stream_begin(device, queue);
     *ticket = (hki_ticket){.device = device,
                            .queue = queue,
-                           .is_vetted = ticket->is_vetted,
+                           .is_prechecked = ticket->is_prechecked,
                            .is_awaited = ticket->is_awaited};
     /* What was begun before the device was lost has a slot to be given back. */
     hki_cuda_slot *slot = stream_of(ticket)->current;

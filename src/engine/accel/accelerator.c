@@ -146,9 +146,10 @@ bool hki_accelerator_launch(hki_executor *executor, hki_queue *queue, hki_task *
         hki_progress(queue->runtime);
         return false;
     }
-    const bool is_vetted = spec->class->is_vetted && spec->class->is_vetted(spec, task->payload);
+    const bool is_prechecked =
+        spec->class->is_prechecked && spec->class->is_prechecked(spec, task->payload);
     if (device->class->guard && queue->kind == HKI_QUEUE_COMPUTE)
-        device->class->guard(device, suspects, is_vetted);
+        device->class->guard(device, suspects, is_prechecked);
     int64_t begin_ns = device->times_host ? hki_thread_ns() : 0;
     for (int64_t piece = 0; piece < spec->piece_count; piece++)
         hki_task_run_piece(task, piece);
@@ -158,7 +159,7 @@ bool hki_accelerator_launch(hki_executor *executor, hki_queue *queue, hki_task *
                            .point = point,
                            .launched_ns = hki_clock_ns()};
     int64_t host_ns = device->times_host ? hki_thread_ns() - begin_ns : 0;
-    launched.ticket.is_vetted = is_vetted;
+    launched.ticket.is_prechecked = is_prechecked;
     launched.ticket.is_awaited = !hki_queue_is_ready(queue) || hki_stage_is_awaited(task);
     device->class->launched(device, queue->kind, &spec->cost, ready_ns, host_ns, &launched.ticket);
     launched.ticket.suspects = suspects;

@@ -263,7 +263,7 @@ static int operands(const void *payload, hki_trace_operand *operands, int limit)
 }
 
 /* Any access to the variable has its version. */
-static bool is_vetted(const hki_task_spec *spec, const void *payload)
+static bool is_prechecked(const hki_task_spec *spec, const void *payload)
 {
     const hki_kernel_call *call = &((const call_payload *)payload)->call;
     const hk_op *op = call->op;
@@ -300,7 +300,7 @@ static const hki_task_class call_class = {.leaf = true,
                                           .finish = finish,
                                           .describe = describe,
                                           .operands = operands,
-                                          .is_vetted = is_vetted,
+                                          .is_prechecked = is_prechecked,
                                           .can_spare = can_spare};
 
 static int tensors_of_inputs(const hki_call_parts *parts)

@@ -123,7 +123,7 @@ static hk_array *stretch(const hki_call *call, bool behind)
     const hki_repeat_options *o = call->options;
     hk_array *x = call->arrays[0];
     const int axis = hki_axis_from_front(o->axis, x->shape.ndim);
-    hki_layout layout = {.shape = {.ndim = 3, .dims = {1, x->shape.dims[axis], 1}}};
+    hki_view_layout layout = {.shape = {.ndim = 3, .dims = {1, x->shape.dims[axis], 1}}};
     for (int i = 0; i < x->shape.ndim; i++)
         layout.shape.dims[i < axis ? 0 : 2] *= i != axis ? x->shape.dims[i] : 1;
     hki_reshape_options lines = {.shape = layout.shape}, back = {.shape = call->out_shape[0]};

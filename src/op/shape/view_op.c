@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-void hki_layout_remove(hki_layout *out, int axis)
+void hki_layout_remove(hki_view_layout *out, int axis)
 {
     int behind = --out->shape.ndim - axis;
     memmove(&out->shape.dims[axis], &out->shape.dims[axis + 1],
@@ -11,7 +11,7 @@ void hki_layout_remove(hki_layout *out, int axis)
     memmove(&out->strides[axis], &out->strides[axis + 1], (size_t)behind * sizeof out->strides[0]);
 }
 
-void hki_layout_insert(hki_layout *out, int axis, int64_t dim, int64_t stride)
+void hki_layout_insert(hki_view_layout *out, int axis, int64_t dim, int64_t stride)
 {
     int behind = out->shape.ndim++ - axis;
     memmove(&out->shape.dims[axis + 1], &out->shape.dims[axis],
@@ -21,17 +21,17 @@ void hki_layout_insert(hki_layout *out, int axis, int64_t dim, int64_t stride)
     out->strides[axis] = stride;
 }
 
-static bool find_layout(hki_call *call, const hki_shape_view *x, hki_layout *out)
+static bool find_layout(hki_call *call, const hki_shape_view *x, hki_view_layout *out)
 {
     const hki_view_op *view = call->op->data;
-    *out = (hki_layout){.shape = x->shape};
+    *out = (hki_view_layout){.shape = x->shape};
     memcpy(out->strides, x->strides, sizeof out->strides);
     return view->layout(call, x, out);
 }
 
 bool hki_view_infer(hki_call *call)
 {
-    hki_layout layout;
+    hki_view_layout layout;
     if (!find_layout(call, call->inputs[0], &layout))
         return false;
     call->out_shape[0] = layout.shape;
@@ -42,7 +42,7 @@ bool hki_view_infer(hki_call *call)
 hk_array *hki_view_compose(const hki_call *call)
 {
     hki_call again = *call;
-    hki_layout layout;
+    hki_view_layout layout;
     hk_array *x = call->arrays[0];
     find_layout(&again, call->inputs[0], &layout);
     hk_array *view = hki_array_view(x, layout.shape, layout.strides, x->offset + layout.offset);
@@ -56,7 +56,7 @@ void hki_view_reference(const hki_call *call, const double *const *in, double *c
 {
     hki_call again = *call;
     hki_shape_view x = *call->inputs[0];
-    hki_layout layout;
+    hki_view_layout layout;
     int64_t size = 0;
     hki_dims_strides(&x.shape, x.strides);
     find_layout(&again, &x, &layout);

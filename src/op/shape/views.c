@@ -14,7 +14,7 @@
     F(op, INT, step, "", "from one index to the next, not 0")
 HKI_ARGUMENTS(slice_step, SLICE_STEP_ARGUMENTS)
 
-static bool layout_slice_step(hki_call *call, const hki_shape_view *x, hki_layout *out)
+static bool layout_slice_step(hki_call *call, const hki_shape_view *x, hki_view_layout *out)
 {
     const hki_slice_step_options *o = call->options;
     int64_t axis = o->axis;
@@ -59,7 +59,7 @@ HKI_VIEW_OP(slice_step, "x[begin:end:step] along one axis: a view. Unlike Python
 #define FLIP_ARGUMENTS(F, op) F(op, INT, axis, "", "a negative one counts from the last")
 HKI_ARGUMENTS(flip, FLIP_ARGUMENTS)
 
-static bool layout_flip(hki_call *call, const hki_shape_view *x, hki_layout *out)
+static bool layout_flip(hki_call *call, const hki_shape_view *x, hki_view_layout *out)
 {
     int64_t axis = ((const hki_flip_options *)call->options)->axis;
     if (!hki_call_take_axis(call, "axis", &axis, x->shape.ndim))
@@ -84,7 +84,7 @@ HKI_VIEW_OP(flip, "x with the order of its elements along an axis reversed: a vi
     F(op, INT, axis, "", "where the axis is in the result; a negative one counts from its last")
 HKI_ARGUMENTS(expand_dims, EXPAND_DIMS_ARGUMENTS)
 
-static bool layout_expand_dims(hki_call *call, const hki_shape_view *x, hki_layout *out)
+static bool layout_expand_dims(hki_call *call, const hki_shape_view *x, hki_view_layout *out)
 {
     int64_t axis = ((const hki_expand_dims_options *)call->options)->axis;
     if (x->shape.ndim == HK_MAX_NDIM)
@@ -107,7 +107,7 @@ HKI_VIEW_OP(expand_dims, "x with an axis of size 1 added: a view.");
 #define SQUEEZE_ARGUMENTS(F, op) F(op, INT, axis, "", "a negative one counts from the last")
 HKI_ARGUMENTS(squeeze, SQUEEZE_ARGUMENTS)
 
-static bool layout_squeeze(hki_call *call, const hki_shape_view *x, hki_layout *out)
+static bool layout_squeeze(hki_call *call, const hki_shape_view *x, hki_view_layout *out)
 {
     int64_t axis = ((const hki_squeeze_options *)call->options)->axis;
     if (!hki_call_take_axis(call, "axis", &axis, x->shape.ndim))
@@ -129,7 +129,7 @@ static const hki_sample squeeze_samples[] = {
 HKI_VIEW_OP(squeeze, "x without an axis of size 1: a view.");
 
 /* The axis at `from` goes to `to`. */
-static void move_axis(hki_layout *out, int from, int to)
+static void move_axis(hki_view_layout *out, int from, int to)
 {
     int64_t dim = out->shape.dims[from], stride = out->strides[from];
     hki_layout_remove(out, from);
@@ -144,7 +144,7 @@ static void move_axis(hki_layout *out, int from, int to)
 HKI_ARGUMENTS(swapaxes, SWAPAXES_ARGUMENTS)
 HKI_ARGUMENTS(moveaxis, MOVEAXIS_ARGUMENTS)
 
-static bool layout_swapaxes(hki_call *call, const hki_shape_view *x, hki_layout *out)
+static bool layout_swapaxes(hki_call *call, const hki_shape_view *x, hki_view_layout *out)
 {
     hki_swapaxes_options o = *(const hki_swapaxes_options *)call->options;
     if (!hki_call_take_axis(call, "axis1", &o.axis1, x->shape.ndim) ||
@@ -157,7 +157,7 @@ static bool layout_swapaxes(hki_call *call, const hki_shape_view *x, hki_layout 
     return true;
 }
 
-static bool layout_moveaxis(hki_call *call, const hki_shape_view *x, hki_layout *out)
+static bool layout_moveaxis(hki_call *call, const hki_shape_view *x, hki_view_layout *out)
 {
     hki_moveaxis_options o = *(const hki_moveaxis_options *)call->options;
     if (!hki_call_take_axis(call, "source", &o.source, x->shape.ndim) ||
@@ -185,7 +185,7 @@ HKI_VIEW_OP(moveaxis, "x with an axis moved to another place, the others in orde
     F(op, DIMS, axes, "", "for each axis of the result, which of x's it is; each one once")
 HKI_ARGUMENTS(permute_dims, PERMUTE_DIMS_ARGUMENTS)
 
-static bool layout_permute_dims(hki_call *call, const hki_shape_view *x, hki_layout *out)
+static bool layout_permute_dims(hki_call *call, const hki_shape_view *x, hki_view_layout *out)
 {
     hk_dims axes = ((const hki_permute_dims_options *)call->options)->axes;
     unsigned seen = 0;
@@ -223,7 +223,7 @@ HKI_VIEW_OP(permute_dims, "x with its axes in another order: a view.");
     F(op, INT, offset, "", "0: the main diagonal; above it where positive, below where negative")
 HKI_ARGUMENTS(diagonal, DIAGONAL_ARGUMENTS)
 
-static bool layout_diagonal(hki_call *call, const hki_shape_view *x, hki_layout *out)
+static bool layout_diagonal(hki_call *call, const hki_shape_view *x, hki_view_layout *out)
 {
     const int64_t offset = ((const hki_diagonal_options *)call->options)->offset;
     const int row = x->shape.ndim - 2, column = row + 1;
@@ -260,7 +260,7 @@ HKI_VIEW_OP(diagonal, "The diagonals of the last two axes, as a last axis: a vie
     F(op, INT, step, "", "from one window to the next, 1 at least")
 HKI_ARGUMENTS(sliding_window, SLIDING_WINDOW_ARGUMENTS)
 
-static bool layout_sliding_window(hki_call *call, const hki_shape_view *x, hki_layout *out)
+static bool layout_sliding_window(hki_call *call, const hki_shape_view *x, hki_view_layout *out)
 {
     const hki_sliding_window_options *o = call->options;
     int64_t axis = o->axis;
