@@ -280,10 +280,12 @@ static void add_declaration(text *out, const hk_op *op, int form)
 /* The form that takes the source position: HK_AT of hocket/base.h. */
 static void add_inline(text *out, const hk_op *op, int form)
 {
-    char start[128];
-    snprintf(start, sizeof start, "HK_AT%shk_%s%s, (",
+    char start[160], type[96] = "";
+    if (has_options(op))
+        snprintf(type, sizeof type, ", hk_%s_options", op->name);
+    snprintf(start, sizeof start, "HK_AT%s%shk_%s%s%s, (", *type ? "_OPTIONS" : "",
              strchr(result_type(op, form), '*') ? "(hk_array *, " : "_VOID(", op->name,
-             form & INTO ? "_into" : "");
+             form & INTO ? "_into" : "", type);
     add(out, "%s", start);
     add_parameters(out, op, form | AT, true, (int)strlen(start));
     add(out, "), (");

@@ -39,6 +39,8 @@ static void add_body(text *out, const hk_op *op, int form)
                              i ? ", " : "(hk_array *const[]){", name, i == count - 1 ? "}" : "");
     }
     add(out, "{\n");
+    if (has_options(op))
+        add(out, "    HKI_TAKE_OPTIONS(hk_%s_options, options);\n", op->name);
     if (has_arguments(op)) {
         add(out, "    hk_%s_arguments arguments = {\n", op->name);
         for (const hki_param *param = op->params; param->name; param++) {
@@ -104,7 +106,8 @@ static text make_api(void)
     text out = text_create();
     add(&out,
         "/* The functions of hocket/ops.h. Written by tools/opgen: do not edit; `make generate`. "
-        "*/\n/* clang-format off */\n#include \"op/op.h\"\n\n#include <hocket/operator.h>\n"
+        "*/\n/* clang-format off */\n#include \"base/source.h\"\n#include \"op/op.h\"\n\n#include "
+        "<hocket/operator.h>\n"
         "#include <hocket/ops.h>\n\n");
     for (int i = 0; i < hki_op_count; i++) {
         const hk_op *op = hki_ops[i];

@@ -279,10 +279,10 @@ HK_AT(hk_array *, hk_from_host,
       (hk_source at, const void *data, hk_dims shape, hk_dtype dtype, hk_device device),
       (data, shape, dtype, device))
 #define hk_from_host(...) hk_from_host_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_from_memory,
-      (hk_source at, void *data, hk_dims shape, hk_dtype dtype, hk_device device,
-       const hk_memory_options *options),
-      (data, shape, dtype, device, options))
+HK_AT_OPTIONS(hk_array *, hk_from_memory, hk_memory_options,
+              (hk_source at, void *data, hk_dims shape, hk_dtype dtype, hk_device device,
+               const hk_memory_options *options),
+              (data, shape, dtype, device, options))
 #define hk_from_memory(...) hk_from_memory_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_scalar, (hk_source at, hk_number value, hk_dtype dtype, hk_device device),
       (value, dtype, device))

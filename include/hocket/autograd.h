@@ -200,24 +200,24 @@ HK_AT(const hk_status *, hk_backward_from, (hk_source at, hk_array *y, hk_array 
 HK_AT(const hk_status *, hk_backward_all, (hk_source at, hk_array *const *ys, int count),
       (ys, count))
 #define hk_backward_all(...) hk_backward_all_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(const hk_status *, hk_backward_with,
-      (hk_source at, hk_array *const *ys, int count, const hk_backward_options *options),
-      (ys, count, options))
+HK_AT_OPTIONS(const hk_status *, hk_backward_with, hk_backward_options,
+              (hk_source at, hk_array *const *ys, int count, const hk_backward_options *options),
+              (ys, count, options))
 #define hk_backward_with(...) hk_backward_with_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(const hk_status *, hk_gradients,
-      (hk_source at, hk_array *const *ys, int count, hk_array *const *xs, int x_count,
-       const hk_gradients_options *options, hk_array **gradients),
-      (ys, count, xs, x_count, options, gradients))
+HK_AT_OPTIONS(const hk_status *, hk_gradients, hk_gradients_options,
+              (hk_source at, hk_array *const *ys, int count, hk_array *const *xs, int x_count,
+               const hk_gradients_options *options, hk_array **gradients),
+              (ys, count, xs, x_count, options, gradients))
 #define hk_gradients(...) hk_gradients_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(const hk_status *, hk_jvp,
       (hk_source at, hk_array *const *ys, int count, hk_array *const *xs, int x_count,
        hk_array *const *tangents, hk_array **products),
       (ys, count, xs, x_count, tangents, products))
 #define hk_jvp(...) hk_jvp_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_function,
-           (hk_source at, hk_array *const *inputs, int input_count, hk_array **outputs,
-            int output_count, const hk_function_options *options),
-           (inputs, input_count, outputs, output_count, options))
+HK_AT_OPTIONS_VOID(hk_function, hk_function_options,
+                   (hk_source at, hk_array *const *inputs, int input_count, hk_array **outputs,
+                    int output_count, const hk_function_options *options),
+                   (inputs, input_count, outputs, output_count, options))
 #define hk_function(...) hk_function_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS

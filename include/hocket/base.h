@@ -108,8 +108,11 @@ typedef struct hk_source {
 /* Structs that grow. A struct that the library fills begins with struct_bytes, its size as the caller knows it, and may get more
  * fields at its end in a later version. hk_x_get_y returns one by value, with that size set; hk_x_read_y, which it calls,
  * fills one whose struct_bytes is set: as many bytes as both sides know, zeros for what only the caller knows. A program built
- * against one version so works with a library of another. Options, which the caller fills, do not grow within one version
- * of the shared library's name. */
+ * against one version so works with a library of another.
+ *
+ * Options, which the caller fills, grow at their end too. The inline functions of the headers (HK_AT_OPTIONS) tell the library how large
+ * the struct is that the program was compiled with: fields behind that have their defaults. What a program says in fields that an
+ * older library does not know is said on stderr, and operators refuse the call. */
 
 /* Error records name the line of the call. So a function hk_f that can fail has a sister hk_f_at in the header, which
  * takes the line before its other parameters, and a macro hk_f, which passes HK_SOURCE to that: whatever
@@ -117,6 +120,8 @@ typedef struct hk_source {
  *
  * Other front ends note the line for the next calls of this thread, then call (hk_f) itself. */
 HK_API void hk_source_set(const char *file, int line);
+/* The same, and that the next call's struct of options has so many bytes; 0, as by hk_source_set: as many as the library's. */
+HK_API void hk_source_set_options(const char *file, int line, size_t bytes);
 
 #ifdef __cplusplus
 #define HK_INLINE inline
@@ -135,6 +140,19 @@ HK_API void hk_source_set(const char *file, int line);
     HK_INLINE void function##_at parameters                                                        \
     {                                                                                              \
         hk_source_set(at.file, at.line);                                                           \
+        (function) arguments;                                                                      \
+    }
+/* The same of functions with options of this type. */
+#define HK_AT_OPTIONS(result, function, type, parameters, arguments)                               \
+    HK_INLINE result function##_at parameters                                                      \
+    {                                                                                              \
+        hk_source_set_options(at.file, at.line, sizeof(type));                                     \
+        return (function)arguments;                                                                \
+    }
+#define HK_AT_OPTIONS_VOID(function, type, parameters, arguments)                                  \
+    HK_INLINE void function##_at parameters                                                        \
+    {                                                                                              \
+        hk_source_set_options(at.file, at.line, sizeof(type));                                     \
         (function) arguments;                                                                      \
     }
 

@@ -82,10 +82,10 @@ HK_AT_VOID(hk_assign, (hk_source at, hk_array *dst, hk_array *src), (dst, src))
 #define hk_assign(...) hk_assign_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_contiguous, (hk_source at, hk_array *x), (x))
 #define hk_contiguous(...) hk_contiguous_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_batch_norm_train,
-      (hk_source at, hk_array *x, hk_array *gamma, hk_array *beta, hk_array *mean,
-       hk_array *variance, const hk_batch_norm_train_options *options),
-      (x, gamma, beta, mean, variance, options))
+HK_AT_OPTIONS(hk_array *, hk_batch_norm_train, hk_batch_norm_train_options,
+              (hk_source at, hk_array *x, hk_array *gamma, hk_array *beta, hk_array *mean,
+               hk_array *variance, const hk_batch_norm_train_options *options),
+              (x, gamma, beta, mean, variance, options))
 #define hk_batch_norm_train(...) hk_batch_norm_train_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS

@@ -181,12 +181,13 @@ HK_API int64_t hk_loader_batch_samples(const hk_loader *loader);
 HK_API const int64_t *hk_loader_order(const hk_loader *loader);
 
 /* The same with the source position of the call: see HK_SOURCE. */
-HK_AT(hk_data_set *, hk_data_set_open,
-      (hk_source at, const char *folder, hk_data_part part, const hk_data_set_options *options),
-      (folder, part, options))
+HK_AT_OPTIONS(hk_data_set *, hk_data_set_open, hk_data_set_options,
+              (hk_source at, const char *folder, hk_data_part part,
+               const hk_data_set_options *options),
+              (folder, part, options))
 #define hk_data_set_open(...) hk_data_set_open_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_loader *, hk_loader_create,
-      (hk_source at, hk_data_set *set, const hk_loader_options *options), (set, options))
+HK_AT_OPTIONS(hk_loader *, hk_loader_create, hk_loader_options,
+              (hk_source at, hk_data_set *set, const hk_loader_options *options), (set, options))
 #define hk_loader_create(...) hk_loader_create_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_VOID(hk_loader_start_epoch, (hk_source at, hk_loader *loader, int64_t epoch), (loader, epoch))
 #define hk_loader_start_epoch(...) hk_loader_start_epoch_at(HK_SOURCE, __VA_ARGS__)

@@ -95,11 +95,13 @@ HK_API hk_data_set *hk_data_set_transform(hk_data_set *set, const hk_transform *
                                           int count);
 
 /* The same with the source position of the call: see HK_SOURCE. */
-HK_AT(hk_data_set *, hk_data_set_of_images,
-      (hk_source at, const char *folder, const hk_image_folder_options *options), (folder, options))
+HK_AT_OPTIONS(hk_data_set *, hk_data_set_of_images, hk_image_folder_options,
+              (hk_source at, const char *folder, const hk_image_folder_options *options),
+              (folder, options))
 #define hk_data_set_of_images(...) hk_data_set_of_images_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_image_load,
-      (hk_source at, const char *path, const hk_image_folder_options *options), (path, options))
+HK_AT_OPTIONS(hk_array *, hk_image_load, hk_image_folder_options,
+              (hk_source at, const char *path, const hk_image_folder_options *options),
+              (path, options))
 #define hk_image_load(...) hk_image_load_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_data_set *, hk_data_set_transform,
       (hk_source at, hk_data_set *set, const hk_transform *transforms, int count),
@@ -108,12 +110,12 @@ HK_AT(hk_data_set *, hk_data_set_transform,
 HK_AT(hk_data_set *, hk_data_set_of_arrays, (hk_source at, hk_array *const *arrays, int count),
       (arrays, count))
 #define hk_data_set_of_arrays(...) hk_data_set_of_arrays_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_csv_load, (hk_source at, const char *path, const hk_csv_options *options),
-      (path, options))
+HK_AT_OPTIONS(hk_array *, hk_csv_load, hk_csv_options,
+              (hk_source at, const char *path, const hk_csv_options *options), (path, options))
 #define hk_csv_load(...) hk_csv_load_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_data_set *, hk_data_set_of_csv,
-      (hk_source at, const char *path, int targets, const hk_csv_options *options),
-      (path, targets, options))
+HK_AT_OPTIONS(hk_data_set *, hk_data_set_of_csv, hk_csv_options,
+              (hk_source at, const char *path, int targets, const hk_csv_options *options),
+              (path, targets, options))
 #define hk_data_set_of_csv(...) hk_data_set_of_csv_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_data_set *, hk_data_set_of_cifar,
       (hk_source at, const char *const *paths, int count, int class_count),

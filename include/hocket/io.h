@@ -120,14 +120,14 @@ HK_API const char *hk_archive_metadata_key(const hk_archive *archive, size_t i);
 HK_API const char *hk_archive_metadata(const hk_archive *archive, const char *key);
 
 /* The same with the source position of the call: see HK_SOURCE. */
-HK_AT(const hk_status *, hk_save,
-      (hk_source at, const char *path, const hk_save_entry *entries, size_t count,
-       const hk_save_options *options),
-      (path, entries, count, options))
+HK_AT_OPTIONS(const hk_status *, hk_save, hk_save_options,
+              (hk_source at, const char *path, const hk_save_entry *entries, size_t count,
+               const hk_save_options *options),
+              (path, entries, count, options))
 #define hk_save(...) hk_save_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_archive *, hk_load,
-      (hk_source at, const char *path, hk_device device, const hk_load_options *options),
-      (path, device, options))
+HK_AT_OPTIONS(hk_archive *, hk_load, hk_load_options,
+              (hk_source at, const char *path, hk_device device, const hk_load_options *options),
+              (path, device, options))
 #define hk_load(...) hk_load_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_archive_get, (hk_source at, const hk_archive *archive, const char *name),
       (archive, name))

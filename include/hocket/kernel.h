@@ -159,16 +159,16 @@ HK_API hk_array *hk_run_new(const hk_kernel *kernel, hk_dims shape, hk_dtype dty
                             size_t args_bytes, const hk_run_options *options);
 
 /* The same with the source position of the call: see HK_SOURCE. */
-HK_AT_VOID(hk_run,
-           (hk_source at, const hk_kernel *kernel, const hk_access *accesses, int count,
-            const void *args, size_t args_bytes, const hk_run_options *options),
-           (kernel, accesses, count, args, args_bytes, options))
+HK_AT_OPTIONS_VOID(hk_run, hk_run_options,
+                   (hk_source at, const hk_kernel *kernel, const hk_access *accesses, int count,
+                    const void *args, size_t args_bytes, const hk_run_options *options),
+                   (kernel, accesses, count, args, args_bytes, options))
 #define hk_run(...) hk_run_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_run_new,
-      (hk_source at, const hk_kernel *kernel, hk_dims shape, hk_dtype dtype,
-       const hk_access *accesses, int count, const void *args, size_t args_bytes,
-       const hk_run_options *options),
-      (kernel, shape, dtype, accesses, count, args, args_bytes, options))
+HK_AT_OPTIONS(hk_array *, hk_run_new, hk_run_options,
+              (hk_source at, const hk_kernel *kernel, hk_dims shape, hk_dtype dtype,
+               const hk_access *accesses, int count, const void *args, size_t args_bytes,
+               const hk_run_options *options),
+              (kernel, shape, dtype, accesses, count, args, args_bytes, options))
 #define hk_run_new(...) hk_run_new_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS

@@ -1468,33 +1468,45 @@ typedef struct hk_ifftshift_arguments {
 HK_API hk_array *hk_ifftshift(hk_array *x, hk_dims axes);
 
 /* The same with the source position of the call: see HK_SOURCE. */
-HK_AT(hk_array *, hk_sum, (hk_source at, hk_array *x, const hk_sum_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_sum, hk_sum_options, (hk_source at, hk_array *x,
+                                                   const hk_sum_options *options), (x, options))
 #define hk_sum(...) hk_sum_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_mean, (hk_source at, hk_array *x, const hk_mean_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_mean, hk_mean_options, (hk_source at, hk_array *x,
+                                                     const hk_mean_options *options), (x, options))
 #define hk_mean(...) hk_mean_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_max, (hk_source at, hk_array *x, const hk_max_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_max, hk_max_options, (hk_source at, hk_array *x,
+                                                   const hk_max_options *options), (x, options))
 #define hk_max(...) hk_max_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_min, (hk_source at, hk_array *x, const hk_min_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_min, hk_min_options, (hk_source at, hk_array *x,
+                                                   const hk_min_options *options), (x, options))
 #define hk_min(...) hk_min_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_prod, (hk_source at, hk_array *x, const hk_prod_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_prod, hk_prod_options, (hk_source at, hk_array *x,
+                                                     const hk_prod_options *options), (x, options))
 #define hk_prod(...) hk_prod_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_norm, (hk_source at, hk_array *x, const hk_norm_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_norm, hk_norm_options, (hk_source at, hk_array *x,
+                                                     const hk_norm_options *options), (x, options))
 #define hk_norm(...) hk_norm_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_count_nonzero, (hk_source at, hk_array *x,
-                                     const hk_count_nonzero_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_count_nonzero, hk_count_nonzero_options, (hk_source at, hk_array *x,
+                                                                       const hk_count_nonzero_options *options), (x, options))
 #define hk_count_nonzero(...) hk_count_nonzero_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_any, (hk_source at, hk_array *x, const hk_any_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_any, hk_any_options, (hk_source at, hk_array *x,
+                                                   const hk_any_options *options), (x, options))
 #define hk_any(...) hk_any_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_all, (hk_source at, hk_array *x, const hk_all_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_all, hk_all_options, (hk_source at, hk_array *x,
+                                                   const hk_all_options *options), (x, options))
 #define hk_all(...) hk_all_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_var, (hk_source at, hk_array *x, const hk_var_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_var, hk_var_options, (hk_source at, hk_array *x,
+                                                   const hk_var_options *options), (x, options))
 #define hk_var(...) hk_var_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_std, (hk_source at, hk_array *x, const hk_std_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_std, hk_std_options, (hk_source at, hk_array *x,
+                                                   const hk_std_options *options), (x, options))
 #define hk_std(...) hk_std_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_var_mean, (hk_source at, hk_array *x, const hk_var_mean_options *options,
-                         hk_array **variance, hk_array **mean), (x, options, variance, mean))
+HK_AT_OPTIONS_VOID(hk_var_mean, hk_var_mean_options, (hk_source at, hk_array *x,
+                                                      const hk_var_mean_options *options,
+                                                      hk_array **variance, hk_array **mean), (x, options, variance, mean))
 #define hk_var_mean(...) hk_var_mean_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_logsumexp, (hk_source at, hk_array *x, const hk_logsumexp_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_logsumexp, hk_logsumexp_options, (hk_source at, hk_array *x,
+                                                               const hk_logsumexp_options *options), (x, options))
 #define hk_logsumexp(...) hk_logsumexp_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_add, (hk_source at, hk_array *x, hk_array *y), (x, y))
 HK_API hk_array *hk_add_operands_at(hk_source at, hk_operand x, hk_operand y);
@@ -1913,90 +1925,143 @@ HK_AT(hk_array *, hk_isin, (hk_source at, hk_array *x, hk_array *elements), (x, 
 #define hk_isin(...) hk_isin_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_histogram, (hk_source at, hk_array *x, int64_t bins, double low, double high), (x, bins, low, high))
 #define hk_histogram(...) hk_histogram_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_conv2d, (hk_source at, hk_array *x, hk_array *weight, hk_array *bias,
-                              const hk_conv2d_options *options), (x, weight, bias, options))
+HK_AT_OPTIONS(hk_array *, hk_conv2d, hk_conv2d_options, (hk_source at, hk_array *x,
+                                                         hk_array *weight, hk_array *bias,
+                                                         const hk_conv2d_options *options), (x, weight, bias, options))
 #define hk_conv2d(...) hk_conv2d_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_conv2d_transpose, (hk_source at, hk_array *x, hk_array *weight,
-                                        hk_array *bias, const hk_conv2d_transpose_options *options), (x, weight, bias, options))
+HK_AT_OPTIONS(hk_array *, hk_conv2d_transpose, hk_conv2d_transpose_options, (hk_source at,
+                                                                             hk_array *x,
+                                                                             hk_array *weight,
+                                                                             hk_array *bias,
+                                                                             const hk_conv2d_transpose_options *options), (x, weight, bias,
+                                                                             options))
 #define hk_conv2d_transpose(...) hk_conv2d_transpose_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_conv1d, (hk_source at, hk_array *x, hk_array *weight, hk_array *bias,
-                              const hk_conv1d_options *options), (x, weight, bias, options))
+HK_AT_OPTIONS(hk_array *, hk_conv1d, hk_conv1d_options, (hk_source at, hk_array *x,
+                                                         hk_array *weight, hk_array *bias,
+                                                         const hk_conv1d_options *options), (x, weight, bias, options))
 #define hk_conv1d(...) hk_conv1d_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_max_pool2d, (hk_source at, hk_array *x, const hk_max_pool2d_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_max_pool2d, hk_max_pool2d_options, (hk_source at, hk_array *x,
+                                                                 const hk_max_pool2d_options *options), (x, options))
 #define hk_max_pool2d(...) hk_max_pool2d_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_avg_pool2d, (hk_source at, hk_array *x, const hk_avg_pool2d_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_avg_pool2d, hk_avg_pool2d_options, (hk_source at, hk_array *x,
+                                                                 const hk_avg_pool2d_options *options), (x, options))
 #define hk_avg_pool2d(...) hk_avg_pool2d_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_max_pool1d, (hk_source at, hk_array *x, const hk_max_pool1d_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_max_pool1d, hk_max_pool1d_options, (hk_source at, hk_array *x,
+                                                                 const hk_max_pool1d_options *options), (x, options))
 #define hk_max_pool1d(...) hk_max_pool1d_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_avg_pool1d, (hk_source at, hk_array *x, const hk_avg_pool1d_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_avg_pool1d, hk_avg_pool1d_options, (hk_source at, hk_array *x,
+                                                                 const hk_avg_pool1d_options *options), (x, options))
 #define hk_avg_pool1d(...) hk_avg_pool1d_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_adaptive_avg_pool2d, (hk_source at, hk_array *x,
-                                           const hk_adaptive_avg_pool2d_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_adaptive_avg_pool2d, hk_adaptive_avg_pool2d_options, (hk_source at,
+                                                                                   hk_array *x,
+                                                                                   const hk_adaptive_avg_pool2d_options *options), (x, options))
 #define hk_adaptive_avg_pool2d(...) hk_adaptive_avg_pool2d_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_adaptive_max_pool2d, (hk_source at, hk_array *x,
-                                           const hk_adaptive_max_pool2d_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_adaptive_max_pool2d, hk_adaptive_max_pool2d_options, (hk_source at,
+                                                                                   hk_array *x,
+                                                                                   const hk_adaptive_max_pool2d_options *options), (x, options))
 #define hk_adaptive_max_pool2d(...) hk_adaptive_max_pool2d_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_adaptive_avg_pool1d, (hk_source at, hk_array *x,
-                                           const hk_adaptive_avg_pool1d_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_adaptive_avg_pool1d, hk_adaptive_avg_pool1d_options, (hk_source at,
+                                                                                   hk_array *x,
+                                                                                   const hk_adaptive_avg_pool1d_options *options), (x, options))
 #define hk_adaptive_avg_pool1d(...) hk_adaptive_avg_pool1d_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_adaptive_max_pool1d, (hk_source at, hk_array *x,
-                                           const hk_adaptive_max_pool1d_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_adaptive_max_pool1d, hk_adaptive_max_pool1d_options, (hk_source at,
+                                                                                   hk_array *x,
+                                                                                   const hk_adaptive_max_pool1d_options *options), (x, options))
 #define hk_adaptive_max_pool1d(...) hk_adaptive_max_pool1d_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_batch_norm, (hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
-                                  hk_array *mean, hk_array *variance,
-                                  const hk_batch_norm_options *options), (x, gamma, beta, mean, variance, options))
+HK_AT_OPTIONS(hk_array *, hk_batch_norm, hk_batch_norm_options, (hk_source at, hk_array *x,
+                                                                 hk_array *gamma, hk_array *beta,
+                                                                 hk_array *mean,
+                                                                 hk_array *variance,
+                                                                 const hk_batch_norm_options *options), (x, gamma, beta, mean, variance,
+                                                                 options))
 #define hk_batch_norm(...) hk_batch_norm_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_layer_norm, (hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
-                                  const hk_layer_norm_options *options), (x, gamma, beta, options))
+HK_AT_OPTIONS(hk_array *, hk_layer_norm, hk_layer_norm_options, (hk_source at, hk_array *x,
+                                                                 hk_array *gamma, hk_array *beta,
+                                                                 const hk_layer_norm_options *options), (x, gamma, beta, options))
 #define hk_layer_norm(...) hk_layer_norm_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_rms_norm, (hk_source at, hk_array *x, hk_array *gamma,
-                                const hk_rms_norm_options *options), (x, gamma, options))
+HK_AT_OPTIONS(hk_array *, hk_rms_norm, hk_rms_norm_options, (hk_source at, hk_array *x,
+                                                             hk_array *gamma,
+                                                             const hk_rms_norm_options *options), (x, gamma, options))
 #define hk_rms_norm(...) hk_rms_norm_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_group_norm, (hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
-                                  const hk_group_norm_options *options), (x, gamma, beta, options))
+HK_AT_OPTIONS(hk_array *, hk_group_norm, hk_group_norm_options, (hk_source at, hk_array *x,
+                                                                 hk_array *gamma, hk_array *beta,
+                                                                 const hk_group_norm_options *options), (x, gamma, beta, options))
 #define hk_group_norm(...) hk_group_norm_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_mse_loss, (hk_source at, hk_array *x, hk_array *target,
-                                const hk_mse_loss_options *options), (x, target, options))
+HK_AT_OPTIONS(hk_array *, hk_mse_loss, hk_mse_loss_options, (hk_source at, hk_array *x,
+                                                             hk_array *target,
+                                                             const hk_mse_loss_options *options), (x, target, options))
 #define hk_mse_loss(...) hk_mse_loss_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_l1_loss, (hk_source at, hk_array *x, hk_array *target,
-                               const hk_l1_loss_options *options), (x, target, options))
+HK_AT_OPTIONS(hk_array *, hk_l1_loss, hk_l1_loss_options, (hk_source at, hk_array *x,
+                                                           hk_array *target,
+                                                           const hk_l1_loss_options *options), (x, target, options))
 #define hk_l1_loss(...) hk_l1_loss_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_huber_loss, (hk_source at, hk_array *x, hk_array *target,
-                                  const hk_huber_loss_options *options), (x, target, options))
+HK_AT_OPTIONS(hk_array *, hk_huber_loss, hk_huber_loss_options, (hk_source at, hk_array *x,
+                                                                 hk_array *target,
+                                                                 const hk_huber_loss_options *options), (x, target, options))
 #define hk_huber_loss(...) hk_huber_loss_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_binary_cross_entropy_with_logits, (hk_source at, hk_array *x,
-                                                        hk_array *target,
-                                                        const hk_binary_cross_entropy_with_logits_options *options), (x, target, options))
+HK_AT_OPTIONS(hk_array *, hk_binary_cross_entropy_with_logits, hk_binary_cross_entropy_with_logits_options, (hk_source at,
+                                                                                                             hk_array *x,
+                                                                                                             hk_array *target,
+                                                                                                             const hk_binary_cross_entropy_with_logits_options *options), (x,
+                                                                                                             target,
+                                                                                                             options))
 #define hk_binary_cross_entropy_with_logits(...) hk_binary_cross_entropy_with_logits_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_hinge_loss, (hk_source at, hk_array *x, hk_array *target,
-                                  const hk_hinge_loss_options *options), (x, target, options))
+HK_AT_OPTIONS(hk_array *, hk_hinge_loss, hk_hinge_loss_options, (hk_source at, hk_array *x,
+                                                                 hk_array *target,
+                                                                 const hk_hinge_loss_options *options), (x, target, options))
 #define hk_hinge_loss(...) hk_hinge_loss_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_kl_divergence_loss, (hk_source at, hk_array *x, hk_array *target,
-                                          const hk_kl_divergence_loss_options *options), (x, target, options))
+HK_AT_OPTIONS(hk_array *, hk_kl_divergence_loss, hk_kl_divergence_loss_options, (hk_source at,
+                                                                                 hk_array *x,
+                                                                                 hk_array *target,
+                                                                                 const hk_kl_divergence_loss_options *options), (x, target,
+                                                                                 options))
 #define hk_kl_divergence_loss(...) hk_kl_divergence_loss_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_binary_cross_entropy, (hk_source at, hk_array *x, hk_array *target,
-                                            const hk_binary_cross_entropy_options *options), (x, target, options))
+HK_AT_OPTIONS(hk_array *, hk_binary_cross_entropy, hk_binary_cross_entropy_options, (hk_source at,
+                                                                                     hk_array *x,
+                                                                                     hk_array *target,
+                                                                                     const hk_binary_cross_entropy_options *options), (x, target,
+                                                                                     options))
 #define hk_binary_cross_entropy(...) hk_binary_cross_entropy_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_cross_entropy_loss, (hk_source at, hk_array *x, hk_array *labels,
-                                          hk_array *weight,
-                                          const hk_cross_entropy_loss_options *options), (x, labels, weight, options))
+HK_AT_OPTIONS(hk_array *, hk_cross_entropy_loss, hk_cross_entropy_loss_options, (hk_source at,
+                                                                                 hk_array *x,
+                                                                                 hk_array *labels,
+                                                                                 hk_array *weight,
+                                                                                 const hk_cross_entropy_loss_options *options), (x, labels, weight,
+                                                                                 options))
 #define hk_cross_entropy_loss(...) hk_cross_entropy_loss_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_nll_loss, (hk_source at, hk_array *x, hk_array *labels, hk_array *weight,
-                                const hk_nll_loss_options *options), (x, labels, weight, options))
+HK_AT_OPTIONS(hk_array *, hk_nll_loss, hk_nll_loss_options, (hk_source at, hk_array *x,
+                                                             hk_array *labels, hk_array *weight,
+                                                             const hk_nll_loss_options *options), (x, labels, weight, options))
 #define hk_nll_loss(...) hk_nll_loss_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_cosine_similarity, (hk_source at, hk_array *x, hk_array *y, int64_t axis), (x, y, axis))
 #define hk_cosine_similarity(...) hk_cosine_similarity_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_cosine_embedding_loss, (hk_source at, hk_array *x, hk_array *y,
-                                             hk_array *target,
-                                             const hk_cosine_embedding_loss_options *options), (x, y, target, options))
+HK_AT_OPTIONS(hk_array *, hk_cosine_embedding_loss, hk_cosine_embedding_loss_options, (hk_source at,
+                                                                                       hk_array *x,
+                                                                                       hk_array *y,
+                                                                                       hk_array *target,
+                                                                                       const hk_cosine_embedding_loss_options *options), (x, y,
+                                                                                       target,
+                                                                                       options))
 #define hk_cosine_embedding_loss(...) hk_cosine_embedding_loss_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_triplet_margin_loss, (hk_source at, hk_array *anchor, hk_array *positive,
-                                           hk_array *negative,
-                                           const hk_triplet_margin_loss_options *options), (anchor, positive, negative, options))
+HK_AT_OPTIONS(hk_array *, hk_triplet_margin_loss, hk_triplet_margin_loss_options, (hk_source at,
+                                                                                   hk_array *anchor,
+                                                                                   hk_array *positive,
+                                                                                   hk_array *negative,
+                                                                                   const hk_triplet_margin_loss_options *options), (anchor,
+                                                                                   positive,
+                                                                                   negative,
+                                                                                   options))
 #define hk_triplet_margin_loss(...) hk_triplet_margin_loss_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_scaled_dot_product_attention, (hk_source at, hk_array *query, hk_array *key,
-                                                    hk_array *value, hk_array *mask,
-                                                    const hk_scaled_dot_product_attention_options *options), (query, key, value, mask, options))
+HK_AT_OPTIONS(hk_array *, hk_scaled_dot_product_attention, hk_scaled_dot_product_attention_options, (hk_source at,
+                                                                                                     hk_array *query,
+                                                                                                     hk_array *key,
+                                                                                                     hk_array *value,
+                                                                                                     hk_array *mask,
+                                                                                                     const hk_scaled_dot_product_attention_options *options), (query,
+                                                                                                     key,
+                                                                                                     value,
+                                                                                                     mask,
+                                                                                                     options))
 #define hk_scaled_dot_product_attention(...) hk_scaled_dot_product_attention_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_slice_step, (hk_source at, hk_array *x, int64_t axis, int64_t begin,
                                   int64_t end, int64_t step), (x, axis, begin, end, step))
@@ -2041,7 +2106,8 @@ HK_AT(hk_array *, hk_scatter, (hk_source at, hk_array *x, hk_array *indices, hk_
 #define hk_scatter(...) hk_scatter_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_index_select, (hk_source at, hk_array *x, hk_array *indices, int64_t axis), (x, indices, axis))
 #define hk_index_select(...) hk_index_select_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_cholesky, (hk_source at, hk_array *x, const hk_cholesky_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_cholesky, hk_cholesky_options, (hk_source at, hk_array *x,
+                                                             const hk_cholesky_options *options), (x, options))
 #define hk_cholesky(...) hk_cholesky_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_solve, (hk_source at, hk_array *x, hk_array *b), (x, b))
 #define hk_solve(...) hk_solve_at(HK_SOURCE, __VA_ARGS__)
@@ -2055,10 +2121,11 @@ HK_AT(hk_array *, hk_eigvalsh, (hk_source at, hk_array *x), (x))
 #define hk_eigvalsh(...) hk_eigvalsh_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_svdvals, (hk_source at, hk_array *x), (x))
 #define hk_svdvals(...) hk_svdvals_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_pinv, (hk_source at, hk_array *x, const hk_pinv_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_pinv, hk_pinv_options, (hk_source at, hk_array *x,
+                                                     const hk_pinv_options *options), (x, options))
 #define hk_pinv(...) hk_pinv_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_matrix_rank, (hk_source at, hk_array *x,
-                                   const hk_matrix_rank_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_matrix_rank, hk_matrix_rank_options, (hk_source at, hk_array *x,
+                                                                   const hk_matrix_rank_options *options), (x, options))
 #define hk_matrix_rank(...) hk_matrix_rank_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_VOID(hk_eigh, (hk_source at, hk_array *x, hk_array **values, hk_array **vectors), (x, values, vectors))
 #define hk_eigh(...) hk_eigh_at(HK_SOURCE, __VA_ARGS__)
@@ -2066,19 +2133,20 @@ HK_AT_VOID(hk_eig, (hk_source at, hk_array *x, hk_array **values, hk_array **vec
 #define hk_eig(...) hk_eig_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_eigvals, (hk_source at, hk_array *x), (x))
 #define hk_eigvals(...) hk_eigvals_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_svd, (hk_source at, hk_array *x, const hk_svd_options *options, hk_array **u,
-                    hk_array **s, hk_array **vh), (x, options, u, s, vh))
+HK_AT_OPTIONS_VOID(hk_svd, hk_svd_options, (hk_source at, hk_array *x,
+                                            const hk_svd_options *options, hk_array **u,
+                                            hk_array **s, hk_array **vh), (x, options, u, s, vh))
 #define hk_svd(...) hk_svd_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_qr, (hk_source at, hk_array *x, const hk_qr_options *options, hk_array **q,
-                   hk_array **r), (x, options, q, r))
+HK_AT_OPTIONS_VOID(hk_qr, hk_qr_options, (hk_source at, hk_array *x, const hk_qr_options *options,
+                                          hk_array **q, hk_array **r), (x, options, q, r))
 #define hk_qr(...) hk_qr_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_matrix_power, (hk_source at, hk_array *x, int64_t n), (x, n))
 #define hk_matrix_power(...) hk_matrix_power_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_matrix_norm, (hk_source at, hk_array *x,
-                                   const hk_matrix_norm_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_matrix_norm, hk_matrix_norm_options, (hk_source at, hk_array *x,
+                                                                   const hk_matrix_norm_options *options), (x, options))
 #define hk_matrix_norm(...) hk_matrix_norm_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_vector_norm, (hk_source at, hk_array *x,
-                                   const hk_vector_norm_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_vector_norm, hk_vector_norm_options, (hk_source at, hk_array *x,
+                                                                   const hk_vector_norm_options *options), (x, options))
 #define hk_vector_norm(...) hk_vector_norm_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_cross, (hk_source at, hk_array *x, hk_array *y, int64_t axis), (x, y, axis))
 #define hk_cross(...) hk_cross_at(HK_SOURCE, __VA_ARGS__)

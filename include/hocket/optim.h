@@ -162,14 +162,15 @@ HK_AT_VOID(hk_weight_averages_update, (hk_source at, hk_weight_averages *average
 #define hk_weight_averages_update(...) hk_weight_averages_update_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_VOID(hk_weight_averages_swap, (hk_source at, hk_weight_averages *averages), (averages))
 #define hk_weight_averages_swap(...) hk_weight_averages_swap_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_sgd,
-           (hk_source at, hk_array *const *params, int count, const hk_sgd_options *options),
-           (params, count, options))
+HK_AT_OPTIONS_VOID(hk_sgd, hk_sgd_options,
+                   (hk_source at, hk_array *const *params, int count,
+                    const hk_sgd_options *options),
+                   (params, count, options))
 #define hk_sgd(...) hk_sgd_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_optimizer *, hk_optimizer_create,
-      (hk_source at, const char *method, hk_array *const *params, int count,
-       const hk_optimizer_options *options),
-      (method, params, count, options))
+HK_AT_OPTIONS(hk_optimizer *, hk_optimizer_create, hk_optimizer_options,
+              (hk_source at, const char *method, hk_array *const *params, int count,
+               const hk_optimizer_options *options),
+              (method, params, count, options))
 #define hk_optimizer_create(...) hk_optimizer_create_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_VOID(hk_optimizer_step, (hk_source at, hk_optimizer *optimizer), (optimizer))
 #define hk_optimizer_step(...) hk_optimizer_step_at(HK_SOURCE, __VA_ARGS__)

@@ -149,19 +149,20 @@ HK_AT(hk_array *, hk_group_share, (hk_source at, hk_group *group, hk_array *x), 
 #define hk_group_share(...) hk_group_share_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_group_join, (hk_source at, hk_group *group, hk_array *part), (group, part))
 #define hk_group_join(...) hk_group_join_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(const hk_status *, hk_pipeline_run,
-      (hk_source at, const hk_pipeline_options *options, hk_array **losses), (options, losses))
+HK_AT_OPTIONS(const hk_status *, hk_pipeline_run, hk_pipeline_options,
+              (hk_source at, const hk_pipeline_options *options, hk_array **losses),
+              (options, losses))
 #define hk_pipeline_run(...) hk_pipeline_run_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_optimizer *, hk_optimizer_create_sharded,
-      (hk_source at, const char *method, hk_array *const *params, int n, int count, hk_group *group,
-       const hk_optimizer_options *options),
-      (method, params, n, count, group, options))
+HK_AT_OPTIONS(hk_optimizer *, hk_optimizer_create_sharded, hk_optimizer_options,
+              (hk_source at, const char *method, hk_array *const *params, int n, int count,
+               hk_group *group, const hk_optimizer_options *options),
+              (method, params, n, count, group, options))
 #define hk_optimizer_create_sharded(...) hk_optimizer_create_sharded_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_batch_norm_over,
-           (hk_source at, hk_group *group, hk_array *const *xs, hk_array *const *gammas,
-            hk_array *const *betas, hk_array *const *means, hk_array *const *variances, int n,
-            const hk_batch_norm_train_options *options, hk_array **ys),
-           (group, xs, gammas, betas, means, variances, n, options, ys))
+HK_AT_OPTIONS_VOID(hk_batch_norm_over, hk_batch_norm_train_options,
+                   (hk_source at, hk_group *group, hk_array *const *xs, hk_array *const *gammas,
+                    hk_array *const *betas, hk_array *const *means, hk_array *const *variances,
+                    int n, const hk_batch_norm_train_options *options, hk_array **ys),
+                   (group, xs, gammas, betas, means, variances, n, options, ys))
 #define hk_batch_norm_over(...) hk_batch_norm_over_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS

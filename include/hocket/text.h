@@ -84,8 +84,8 @@ HK_AT(hk_array *, hk_vocabulary_encode,
       (hk_source at, const hk_vocabulary *vocabulary, const char *text, size_t bytes),
       (vocabulary, text, bytes))
 #define hk_vocabulary_encode(...) hk_vocabulary_encode_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_data_set *, hk_data_set_of_tokens,
-      (hk_source at, hk_array *tokens, const hk_token_options *options), (tokens, options))
+HK_AT_OPTIONS(hk_data_set *, hk_data_set_of_tokens, hk_token_options,
+              (hk_source at, hk_array *tokens, const hk_token_options *options), (tokens, options))
 #define hk_data_set_of_tokens(...) hk_data_set_of_tokens_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS

@@ -1,5 +1,6 @@
 /* Arrays over memory of the program's. */
 #include "array/handle.h"
+#include "base/source.h"
 
 #include "base/text.h"
 
@@ -50,6 +51,7 @@ static bool check_strides(const hk_dims *shape, hk_dtype dtype, const int64_t *g
 hk_array *(hk_from_memory)(void *data, hk_dims shape, hk_dtype dtype, hk_device device,
                            const hk_memory_options *given)
 {
+    HKI_TAKE_OPTIONS(hk_memory_options, given);
     static const hk_memory_options none = {0};
     const hk_memory_options *options = given ? given : &none;
     int64_t strides[HK_MAX_NDIM] = {0}, reach;

@@ -1,5 +1,6 @@
 /* Functions with gradients of their own: values that were computed off the tape, and a callback for their gradient. */
 #include "autograd/tape.h"
+#include "base/source.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -182,6 +183,7 @@ static bool check_outputs(const request *self)
 void(hk_function)(hk_array *const *inputs, int input_count, hk_array **outputs, int output_count,
                   const hk_function_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_function_options, options);
     const request self = {.inputs = inputs,
                           .input_count = input_count,
                           .outputs = outputs,

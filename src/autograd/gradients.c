@@ -1,5 +1,6 @@
 /* What programs call to differentiate: gradients of attached arrays, and gradients as arrays. */
 #include "autograd/backward.h"
+#include "base/source.h"
 
 #include <stdint.h>
 
@@ -61,6 +62,7 @@ const hk_status *(hk_backward_all)(hk_array *const *ys, int count)
 const hk_status *(hk_backward_with)(hk_array *const *ys, int count,
                                     const hk_backward_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_backward_options, options);
     return backward(ys, options ? options->dys : NULL, count, options && options->keep);
 }
 
@@ -205,6 +207,7 @@ const hk_status *hki_gradients_refuse(const char *operation, const char *why)
 const hk_status *(hk_gradients)(hk_array *const *ys, int count, hk_array *const *xs, int x_count,
                                 const hk_gradients_options *options, hk_array **gradients)
 {
+    HKI_TAKE_OPTIONS(hk_gradients_options, options);
     static const hk_gradients_options defaults;
     if (!gradients || (!xs && x_count > 0) || x_count < 0)
         return hki_gradients_refuse("gradients", x_count < 0  ? "argument x_count is negative"

@@ -38,6 +38,7 @@ static hk_code read_table(hki_csv_table *table, const char *path, const hk_csv_o
 
 hk_array *(hk_csv_load)(const char *path, const hk_csv_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_csv_options, options);
     char message[HKI_DATA_MESSAGE_BYTES];
     hki_csv_table table;
     const hk_code code = read_table(&table, path, options, message);
@@ -122,6 +123,7 @@ static void describe(hk_data_set *set, const char *path, int targets)
 
 hk_data_set *(hk_data_set_of_csv)(const char *path, int targets, const hk_csv_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_csv_options, options);
     char message[HKI_DATA_MESSAGE_BYTES];
     hk_data_set *set = hki_data_set_new();
     if (hki_data_set_is_static(set))

@@ -89,6 +89,7 @@ static void load(hk_data_set *set, const char *folder, hk_data_part part,
 hk_data_set *(hk_data_set_open)(const char *folder, hk_data_part part,
                                 const hk_data_set_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_data_set_options, options);
     static const hk_data_set_options defaults = {0};
     hk_data_set *set = hki_data_set_new();
     if (!options)

@@ -318,6 +318,7 @@ static void describe(hk_data_set *set)
 
 hk_data_set *(hk_data_set_of_images)(const char *folder, const hk_image_folder_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_image_folder_options, options);
     static const hk_image_folder_options defaults = {0};
     hk_data_set *set = hki_data_set_new();
     if (!options)
@@ -372,6 +373,7 @@ static float *load_one(const char *path, const hk_image_folder_options *options,
 
 hk_array *(hk_image_load)(const char *path, const hk_image_folder_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_image_folder_options, options);
     static const hk_image_folder_options defaults = {0};
     char message[HKI_DATA_MESSAGE_BYTES];
     hki_image_size size;

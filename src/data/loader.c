@@ -2,6 +2,7 @@
  * one. */
 #include "data/loader.h"
 #include "array/array.h"
+#include "base/source.h"
 #include "base/sum_tree.h"
 #include "base/text.h"
 #include "data/image_set.h"
@@ -468,6 +469,7 @@ static const hk_status *loader_init(hk_loader *self, const hk_loader_options *op
 
 hk_loader *(hk_loader_create)(hk_data_set *set, const hk_loader_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_loader_options, options);
     static const hk_loader_options none = {0};
     hk_loader *self = malloc(sizeof *self);
     if (!self)

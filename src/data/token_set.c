@@ -140,6 +140,7 @@ static void make(hk_data_set *set, hk_array *tokens, const hk_token_options *opt
 
 hk_data_set *(hk_data_set_of_tokens)(hk_array *tokens, const hk_token_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_token_options, options);
     hk_data_set *set = hki_data_set_new();
     hki_array_uncapturable(operation, "tokens are read once; make it before the capture");
     if (!hki_data_set_is_static(set) && check(set, tokens, options))

@@ -79,6 +79,7 @@ static const hk_status *open_archive(hk_archive *self, const char *path, hk_file
 
 hk_archive *(hk_load)(const char *path, hk_device device, const hk_load_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_load_options, options);
     static const hk_load_options none = {0};
     if (!options)
         options = &none;

@@ -263,6 +263,7 @@ static const hk_status *record_of(const hki_io_saving *self, const char *path, b
 const hk_status *(hk_save)(const char *path, const hk_save_entry *entries, size_t count,
                            const hk_save_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_save_options, options);
     static const hk_save_options none = {0};
     hki_io_saving self = {.entries = entries, .count = count, .options = options ? options : &none};
     hk_file_format format;

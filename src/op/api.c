@@ -1,5 +1,6 @@
 /* The functions of hocket/ops.h. Written by tools/opgen: do not edit; `make generate`. */
 /* clang-format off */
+#include "base/source.h"
 #include "op/op.h"
 
 #include <hocket/operator.h>
@@ -469,66 +470,77 @@ _Static_assert(sizeof(hk_ifftshift_arguments) == 72 &&
 
 hk_array *(hk_sum)(hk_array *x, const hk_sum_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_sum_options, options);
     return hki_op_call(&hki_op_sum, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
 
 hk_array *(hk_mean)(hk_array *x, const hk_mean_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_mean_options, options);
     return hki_op_call(&hki_op_mean, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
 
 hk_array *(hk_max)(hk_array *x, const hk_max_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_max_options, options);
     return hki_op_call(&hki_op_max, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
 
 hk_array *(hk_min)(hk_array *x, const hk_min_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_min_options, options);
     return hki_op_call(&hki_op_min, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
 
 hk_array *(hk_prod)(hk_array *x, const hk_prod_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_prod_options, options);
     return hki_op_call(&hki_op_prod, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
 
 hk_array *(hk_norm)(hk_array *x, const hk_norm_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_norm_options, options);
     return hki_op_call(&hki_op_norm, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
 
 hk_array *(hk_count_nonzero)(hk_array *x, const hk_count_nonzero_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_count_nonzero_options, options);
     return hki_op_call(&hki_op_count_nonzero, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
 
 hk_array *(hk_any)(hk_array *x, const hk_any_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_any_options, options);
     return hki_op_call(&hki_op_any, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
 
 hk_array *(hk_all)(hk_array *x, const hk_all_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_all_options, options);
     return hki_op_call(&hki_op_all, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
 
 hk_array *(hk_var)(hk_array *x, const hk_var_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_var_options, options);
     return hki_op_call(&hki_op_var, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
 
 hk_array *(hk_std)(hk_array *x, const hk_std_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_std_options, options);
     return hki_op_call(&hki_op_std, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
@@ -536,6 +548,7 @@ hk_array *(hk_std)(hk_array *x, const hk_std_options *options)
 void (hk_var_mean)(hk_array *x, const hk_var_mean_options *options, hk_array **variance,
                    hk_array **mean)
 {
+    HKI_TAKE_OPTIONS(hk_var_mean_options, options);
     hk_array *outputs[2];
     hki_op_call_all(&hki_op_var_mean, (hk_array *const[]){x}, 1, options,
                     (hk_device){NULL}, outputs, 2);
@@ -545,6 +558,7 @@ void (hk_var_mean)(hk_array *x, const hk_var_mean_options *options, hk_array **v
 
 hk_array *(hk_logsumexp)(hk_array *x, const hk_logsumexp_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_logsumexp_options, options);
     return hki_op_call(&hki_op_logsumexp, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
@@ -2239,6 +2253,7 @@ hk_array *(hk_histogram)(hk_array *x, int64_t bins, double low, double high)
 hk_array *(hk_conv2d)(hk_array *x, hk_array *weight, hk_array *bias,
                       const hk_conv2d_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_conv2d_options, options);
     return hki_op_call(&hki_op_conv2d, (hk_array *const[]){x, weight, bias}, 3, options,
                        (hk_device){NULL}, NULL);
 }
@@ -2246,6 +2261,7 @@ hk_array *(hk_conv2d)(hk_array *x, hk_array *weight, hk_array *bias,
 hk_array *(hk_conv2d_transpose)(hk_array *x, hk_array *weight, hk_array *bias,
                                 const hk_conv2d_transpose_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_conv2d_transpose_options, options);
     return hki_op_call(&hki_op_conv2d_transpose, (hk_array *const[]){x, weight, bias}, 3, options,
                        (hk_device){NULL}, NULL);
 }
@@ -2253,54 +2269,63 @@ hk_array *(hk_conv2d_transpose)(hk_array *x, hk_array *weight, hk_array *bias,
 hk_array *(hk_conv1d)(hk_array *x, hk_array *weight, hk_array *bias,
                       const hk_conv1d_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_conv1d_options, options);
     return hki_op_call(&hki_op_conv1d, (hk_array *const[]){x, weight, bias}, 3, options,
                        (hk_device){NULL}, NULL);
 }
 
 hk_array *(hk_max_pool2d)(hk_array *x, const hk_max_pool2d_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_max_pool2d_options, options);
     return hki_op_call(&hki_op_max_pool2d, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
 
 hk_array *(hk_avg_pool2d)(hk_array *x, const hk_avg_pool2d_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_avg_pool2d_options, options);
     return hki_op_call(&hki_op_avg_pool2d, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
 
 hk_array *(hk_max_pool1d)(hk_array *x, const hk_max_pool1d_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_max_pool1d_options, options);
     return hki_op_call(&hki_op_max_pool1d, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
 
 hk_array *(hk_avg_pool1d)(hk_array *x, const hk_avg_pool1d_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_avg_pool1d_options, options);
     return hki_op_call(&hki_op_avg_pool1d, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
 
 hk_array *(hk_adaptive_avg_pool2d)(hk_array *x, const hk_adaptive_avg_pool2d_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_adaptive_avg_pool2d_options, options);
     return hki_op_call(&hki_op_adaptive_avg_pool2d, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
 
 hk_array *(hk_adaptive_max_pool2d)(hk_array *x, const hk_adaptive_max_pool2d_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_adaptive_max_pool2d_options, options);
     return hki_op_call(&hki_op_adaptive_max_pool2d, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
 
 hk_array *(hk_adaptive_avg_pool1d)(hk_array *x, const hk_adaptive_avg_pool1d_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_adaptive_avg_pool1d_options, options);
     return hki_op_call(&hki_op_adaptive_avg_pool1d, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
 
 hk_array *(hk_adaptive_max_pool1d)(hk_array *x, const hk_adaptive_max_pool1d_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_adaptive_max_pool1d_options, options);
     return hki_op_call(&hki_op_adaptive_max_pool1d, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
@@ -2308,6 +2333,7 @@ hk_array *(hk_adaptive_max_pool1d)(hk_array *x, const hk_adaptive_max_pool1d_opt
 hk_array *(hk_batch_norm)(hk_array *x, hk_array *gamma, hk_array *beta, hk_array *mean,
                           hk_array *variance, const hk_batch_norm_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_batch_norm_options, options);
     return hki_op_call(&hki_op_batch_norm, (hk_array *const[]){x, gamma, beta, mean, variance}, 5, options,
                        (hk_device){NULL}, NULL);
 }
@@ -2315,12 +2341,14 @@ hk_array *(hk_batch_norm)(hk_array *x, hk_array *gamma, hk_array *beta, hk_array
 hk_array *(hk_layer_norm)(hk_array *x, hk_array *gamma, hk_array *beta,
                           const hk_layer_norm_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_layer_norm_options, options);
     return hki_op_call(&hki_op_layer_norm, (hk_array *const[]){x, gamma, beta}, 3, options,
                        (hk_device){NULL}, NULL);
 }
 
 hk_array *(hk_rms_norm)(hk_array *x, hk_array *gamma, const hk_rms_norm_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_rms_norm_options, options);
     return hki_op_call(&hki_op_rms_norm, (hk_array *const[]){x, gamma}, 2, options,
                        (hk_device){NULL}, NULL);
 }
@@ -2328,24 +2356,28 @@ hk_array *(hk_rms_norm)(hk_array *x, hk_array *gamma, const hk_rms_norm_options 
 hk_array *(hk_group_norm)(hk_array *x, hk_array *gamma, hk_array *beta,
                           const hk_group_norm_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_group_norm_options, options);
     return hki_op_call(&hki_op_group_norm, (hk_array *const[]){x, gamma, beta}, 3, options,
                        (hk_device){NULL}, NULL);
 }
 
 hk_array *(hk_mse_loss)(hk_array *x, hk_array *target, const hk_mse_loss_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_mse_loss_options, options);
     return hki_op_call(&hki_op_mse_loss, (hk_array *const[]){x, target}, 2, options,
                        (hk_device){NULL}, NULL);
 }
 
 hk_array *(hk_l1_loss)(hk_array *x, hk_array *target, const hk_l1_loss_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_l1_loss_options, options);
     return hki_op_call(&hki_op_l1_loss, (hk_array *const[]){x, target}, 2, options,
                        (hk_device){NULL}, NULL);
 }
 
 hk_array *(hk_huber_loss)(hk_array *x, hk_array *target, const hk_huber_loss_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_huber_loss_options, options);
     return hki_op_call(&hki_op_huber_loss, (hk_array *const[]){x, target}, 2, options,
                        (hk_device){NULL}, NULL);
 }
@@ -2353,12 +2385,14 @@ hk_array *(hk_huber_loss)(hk_array *x, hk_array *target, const hk_huber_loss_opt
 hk_array *(hk_binary_cross_entropy_with_logits)(hk_array *x, hk_array *target,
                                                 const hk_binary_cross_entropy_with_logits_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_binary_cross_entropy_with_logits_options, options);
     return hki_op_call(&hki_op_binary_cross_entropy_with_logits, (hk_array *const[]){x, target}, 2, options,
                        (hk_device){NULL}, NULL);
 }
 
 hk_array *(hk_hinge_loss)(hk_array *x, hk_array *target, const hk_hinge_loss_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_hinge_loss_options, options);
     return hki_op_call(&hki_op_hinge_loss, (hk_array *const[]){x, target}, 2, options,
                        (hk_device){NULL}, NULL);
 }
@@ -2366,6 +2400,7 @@ hk_array *(hk_hinge_loss)(hk_array *x, hk_array *target, const hk_hinge_loss_opt
 hk_array *(hk_kl_divergence_loss)(hk_array *x, hk_array *target,
                                   const hk_kl_divergence_loss_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_kl_divergence_loss_options, options);
     return hki_op_call(&hki_op_kl_divergence_loss, (hk_array *const[]){x, target}, 2, options,
                        (hk_device){NULL}, NULL);
 }
@@ -2373,6 +2408,7 @@ hk_array *(hk_kl_divergence_loss)(hk_array *x, hk_array *target,
 hk_array *(hk_binary_cross_entropy)(hk_array *x, hk_array *target,
                                     const hk_binary_cross_entropy_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_binary_cross_entropy_options, options);
     return hki_op_call(&hki_op_binary_cross_entropy, (hk_array *const[]){x, target}, 2, options,
                        (hk_device){NULL}, NULL);
 }
@@ -2380,6 +2416,7 @@ hk_array *(hk_binary_cross_entropy)(hk_array *x, hk_array *target,
 hk_array *(hk_cross_entropy_loss)(hk_array *x, hk_array *labels, hk_array *weight,
                                   const hk_cross_entropy_loss_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_cross_entropy_loss_options, options);
     return hki_op_call(&hki_op_cross_entropy_loss, (hk_array *const[]){x, labels, weight}, 3, options,
                        (hk_device){NULL}, NULL);
 }
@@ -2387,6 +2424,7 @@ hk_array *(hk_cross_entropy_loss)(hk_array *x, hk_array *labels, hk_array *weigh
 hk_array *(hk_nll_loss)(hk_array *x, hk_array *labels, hk_array *weight,
                         const hk_nll_loss_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_nll_loss_options, options);
     return hki_op_call(&hki_op_nll_loss, (hk_array *const[]){x, labels, weight}, 3, options,
                        (hk_device){NULL}, NULL);
 }
@@ -2403,6 +2441,7 @@ hk_array *(hk_cosine_similarity)(hk_array *x, hk_array *y, int64_t axis)
 hk_array *(hk_cosine_embedding_loss)(hk_array *x, hk_array *y, hk_array *target,
                                      const hk_cosine_embedding_loss_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_cosine_embedding_loss_options, options);
     return hki_op_call(&hki_op_cosine_embedding_loss, (hk_array *const[]){x, y, target}, 3, options,
                        (hk_device){NULL}, NULL);
 }
@@ -2410,6 +2449,7 @@ hk_array *(hk_cosine_embedding_loss)(hk_array *x, hk_array *y, hk_array *target,
 hk_array *(hk_triplet_margin_loss)(hk_array *anchor, hk_array *positive, hk_array *negative,
                                    const hk_triplet_margin_loss_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_triplet_margin_loss_options, options);
     return hki_op_call(&hki_op_triplet_margin_loss, (hk_array *const[]){anchor, positive, negative}, 3, options,
                        (hk_device){NULL}, NULL);
 }
@@ -2418,6 +2458,7 @@ hk_array *(hk_scaled_dot_product_attention)(hk_array *query, hk_array *key, hk_a
                                             hk_array *mask,
                                             const hk_scaled_dot_product_attention_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_scaled_dot_product_attention_options, options);
     return hki_op_call(&hki_op_scaled_dot_product_attention, (hk_array *const[]){query, key, value, mask}, 4, options,
                        (hk_device){NULL}, NULL);
 }
@@ -2608,6 +2649,7 @@ hk_array *(hk_index_select)(hk_array *x, hk_array *indices, int64_t axis)
 
 hk_array *(hk_cholesky)(hk_array *x, const hk_cholesky_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_cholesky_options, options);
     return hki_op_call(&hki_op_cholesky, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
@@ -2653,12 +2695,14 @@ hk_array *(hk_svdvals)(hk_array *x)
 
 hk_array *(hk_pinv)(hk_array *x, const hk_pinv_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_pinv_options, options);
     return hki_op_call(&hki_op_pinv, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
 
 hk_array *(hk_matrix_rank)(hk_array *x, const hk_matrix_rank_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_matrix_rank_options, options);
     return hki_op_call(&hki_op_matrix_rank, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
@@ -2690,6 +2734,7 @@ hk_array *(hk_eigvals)(hk_array *x)
 void (hk_svd)(hk_array *x, const hk_svd_options *options, hk_array **u, hk_array **s,
               hk_array **vh)
 {
+    HKI_TAKE_OPTIONS(hk_svd_options, options);
     hk_array *outputs[3];
     hki_op_call_all(&hki_op_svd, (hk_array *const[]){x}, 1, options,
                     (hk_device){NULL}, outputs, 3);
@@ -2700,6 +2745,7 @@ void (hk_svd)(hk_array *x, const hk_svd_options *options, hk_array **u, hk_array
 
 void (hk_qr)(hk_array *x, const hk_qr_options *options, hk_array **q, hk_array **r)
 {
+    HKI_TAKE_OPTIONS(hk_qr_options, options);
     hk_array *outputs[2];
     hki_op_call_all(&hki_op_qr, (hk_array *const[]){x}, 1, options,
                     (hk_device){NULL}, outputs, 2);
@@ -2718,12 +2764,14 @@ hk_array *(hk_matrix_power)(hk_array *x, int64_t n)
 
 hk_array *(hk_matrix_norm)(hk_array *x, const hk_matrix_norm_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_matrix_norm_options, options);
     return hki_op_call(&hki_op_matrix_norm, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }
 
 hk_array *(hk_vector_norm)(hk_array *x, const hk_vector_norm_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_vector_norm_options, options);
     return hki_op_call(&hki_op_vector_norm, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
 }

@@ -2,6 +2,7 @@
 #include "optim/optimizer.h"
 #include "autograd/tape.h"
 #include "base/option.h"
+#include "base/source.h"
 #include "base/text.h"
 #include "op/shape/copy.h"
 #include "op/update/update.h"
@@ -222,6 +223,7 @@ hk_optimizer *hki_optimizer_create_failed(hk_array *const *params, int count,
 hk_optimizer *(hk_optimizer_create)(const char *name, hk_array *const *params, int count,
                                     const hk_optimizer_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_optimizer_options, options);
     static const hk_optimizer_options defaults = {0};
     const update_method *method = NULL;
     if (!options)

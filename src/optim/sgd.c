@@ -1,4 +1,5 @@
 #include "autograd/tape.h"
+#include "base/source.h"
 #include "base/text.h"
 #include "op/update/sgd_update.h"
 
@@ -15,6 +16,7 @@ static const char *why_without_gradient(const hk_array *param)
 
 void(hk_sgd)(hk_array *const *params, int count, const hk_sgd_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_sgd_options, options);
     static const char operation[] = "sgd";
     if (count < 0 || (count > 0 && !params) || !options) {
         hki_array_fail_in_place(NULL, operation, params, params && count > 0 ? count : 0,

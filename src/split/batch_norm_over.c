@@ -1,6 +1,7 @@
 /* Batch normalisation whose statistics are over several devices and ranks: sums of each go together and come back, by moves that are
  * on the tape, so that its gradient is that of the calls it is made of. */
 #include "base/option.h"
+#include "base/source.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "nn/module.h"
@@ -245,6 +246,7 @@ void(hk_batch_norm_over)(hk_group *group, hk_array *const *xs, hk_array *const *
                          hk_array *const *betas, hk_array *const *means, hk_array *const *variances,
                          int n, const hk_batch_norm_train_options *options, hk_array **ys)
 {
+    HKI_TAKE_OPTIONS(hk_batch_norm_train_options, options);
     normalizing self = {.group = group && hk_group_size(group) > 1 ? group : NULL,
                         .xs = xs,
                         .gammas = gammas,

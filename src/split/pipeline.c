@@ -1,5 +1,6 @@
 /* Pipelines: each stage of each micro-batch has a tape of its own, which ends where its input came from another stage. */
 #include "split/pipeline.h"
+#include "base/source.h"
 #include "base/status.h"
 #include "split/split.h"
 
@@ -336,6 +337,7 @@ static const hk_status *run(const hk_pipeline_options *options, hk_array **losse
 
 const hk_status *(hk_pipeline_run)(const hk_pipeline_options *options, hk_array **losses)
 {
+    HKI_TAKE_OPTIONS(hk_pipeline_options, options);
     const hk_status *error = check(options);
     if (!error)
         return hki_status_lend(run(options, losses));

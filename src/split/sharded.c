@@ -1,5 +1,6 @@
 /* Optimisers whose state is spread over devices and ranks (ZeRO-1): their steps, and how they are made. */
 #include "split/sharded.h"
+#include "base/source.h"
 
 #include "autograd/tape.h"
 #include "base/integer.h"
@@ -324,6 +325,7 @@ hk_optimizer *(hk_optimizer_create_sharded)(const char *method, hk_array *const 
                                             int count, hk_group *group,
                                             const hk_optimizer_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_optimizer_options, options);
     HK_PAUSE;
     const bool is_list = is_list_of(params, n, count);
     const hk_status *error = check(params, n, count, group);

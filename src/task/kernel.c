@@ -1,4 +1,5 @@
 /* hk_run: what is checked, the tape, captured steps. The task is in kernel_task.c. */
+#include "base/source.h"
 #include "op/call/capture.h"
 #include "task/kernel_call.h"
 
@@ -321,6 +322,7 @@ static hki_device *device_of(const hk_run_options *options, const hk_access *acc
 void(hk_run)(const hk_kernel *kernel, const hk_access *accesses, int count, const void *args,
              size_t args_bytes, const hk_run_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_run_options, options);
     refusal problem = {.code = HK_OK};
     if (check_kernel(&problem, kernel, accesses, count, 1, args, args_bytes)) {
         hki_kernel_run run = run_of(kernel, accesses, count, args, args_bytes, options);
@@ -410,6 +412,7 @@ hk_array *(hk_run_new)(const hk_kernel *kernel, hk_dims shape, hk_dtype dtype,
                        const hk_access *accesses, int count, const void *args, size_t args_bytes,
                        const hk_run_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_run_options, options);
     refusal problem = {.code = HK_OK};
     hk_access all[HK_MAX_ACCESSES + 1];
     HKI_HOLD(held);

@@ -1,4 +1,5 @@
 /* Calling an operator: checks, outputs, the tape. Issuing is in call_task.c. */
+#include "base/source.h"
 #include "op/call/capture.h"
 
 #include "array/axis.h"
@@ -6,6 +7,7 @@
 #include "op/call/transfer.h"
 
 #include <hocket/call.h>
+#include <hocket/version.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -166,6 +168,10 @@ static bool check_inputs(hki_call *call, unsigned dtypes, hki_device *device)
     }
     if (!HKI_USUALLY(!failed))
         return hki_call_refuse(call, HK_INVALID_ARGUMENT, "an input has failed");
+    if (!HKI_USUALLY(call->options != hki_options_unknown))
+        return hki_call_refuse(call, HK_UNSUPPORTED,
+                               "the options say something that this library, " HK_VERSION_STRING
+                               ", does not know: the program was compiled with a newer version");
     if (!HKI_USUALLY(call->device && call->device->class))
         return hki_call_refuse(call, HK_INVALID_ARGUMENT, "no such device");
     if (!check_dtypes(call, dtypes))

@@ -2,6 +2,7 @@
  * and beta. The loops are in batch_norm_kernel.h. */
 #include "op/softmax_norm/batch_norm.h"
 #include "base/option.h"
+#include "base/source.h"
 #include "op/softmax_norm/moving_average.h"
 
 #include <hocket/call.h>
@@ -149,6 +150,7 @@ static void forward_grad(hki_grad_call *call)
 hk_array *(hk_batch_norm_train)(hk_array *x, hk_array *gamma, hk_array *beta, hk_array *mean,
                                 hk_array *variance, const hk_batch_norm_train_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_batch_norm_train_options, options);
     static const char operation[] = "batch_norm_train";
     const double momentum = hki_option_or(options ? options->momentum : 0, 0.1);
     const hki_batch_norm_options forward = {.eps = options ? options->eps : 0};
