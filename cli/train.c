@@ -318,6 +318,8 @@ static void fill_in(training *self)
         options->batch_size = network && network->is_language ? 64 : 256;
     if (options->lr < 0)
         options->lr = !is_sgd ? 0 : network ? network->lr : 0.2;
+    else if (!is_sgd && options->lr == 0)
+        options->lr = HK_ZERO; /* not the method's default */
     if (network && !options->size)
         options->size = network->size;
     if (network && !options->length)

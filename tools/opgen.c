@@ -280,16 +280,18 @@ static void add_declaration(text *out, const hk_op *op, int form)
 /* The form that takes the source position: HK_AT of hocket/base.h. */
 static void add_inline(text *out, const hk_op *op, int form)
 {
+    enum { MOST = 60 }; /* columns before the parameters; else these begin a line */
     char start[160], type[96] = "";
     if (has_options(op))
         snprintf(type, sizeof type, ", hk_%s_options", op->name);
-    snprintf(start, sizeof start, "HK_AT%s%shk_%s%s%s, (", *type ? "_OPTIONS" : "",
+    snprintf(start, sizeof start, "HK_AT%s%shk_%s%s%s,", *type ? "_OPTIONS" : "",
              strchr(result_type(op, form), '*') ? "(hk_array *, " : "_VOID(", op->name,
              form & INTO ? "_into" : "", type);
-    add(out, "%s", start);
-    add_parameters(out, op, form | AT, true, (int)strlen(start));
-    add(out, "), (");
-    add_parameters(out, op, form, false, (int)strlen(start));
+    const bool is_long = strlen(start) > MOST;
+    add(out, "%s%s(", start, is_long ? "\n      " : " ");
+    add_parameters(out, op, form | AT, true, is_long ? 7 : (int)strlen(start) + 2);
+    add(out, "),\n      (");
+    add_parameters(out, op, form, false, 7);
     add(out, "))\n");
 }
 

@@ -51,8 +51,11 @@ static void add_cxx_options(text *out, const hk_op *op)
 {
     add(out, "struct %s_options {\n", op->name);
     for (const hki_param *param = op->params; param->name; param++)
-        add(out, "    HKI_OPTION(%s_options, %s, %s)\n", op->name, cxx_types[param->type],
-            param->name);
+        if (param->type == HKI_PARAM_INT && !strcmp(param->name, "axis"))
+            add(out, "    HKI_AXIS_OPTION(%s_options, axis)\n", op->name);
+        else
+            add(out, "    HKI_OPTION(%s_options, %s, %s)\n", op->name, cxx_types[param->type],
+                param->name);
     add(out, "    hk_%s_options to_c() const noexcept\n    {\n        hk_%s_options c = {};\n",
         op->name, op->name);
     for (const hki_param *param = op->params; param->name; param++) {

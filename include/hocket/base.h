@@ -78,49 +78,57 @@ enum { HK_MAX_NDIM = 8 };
 
 /* Bytes of one element; 0 for a value that is no dtype. */
 HK_API size_t hk_dtype_bytes(hk_dtype dtype);
-/* "float32", "int64", "uint8", "bool", "bfloat16" and so on; "invalid" for a value that is no dtype. Static text. */
+/* "float32", "int64", "uint8", "bool", "bfloat16" and so on; "invalid" for a value that is no
+ * dtype. Static text. */
 HK_API const char *hk_dtype_name(hk_dtype dtype);
-/* The dtype of what two arrays give element by element: see hk_dtype. False, with *result as it was, for dtypes of different
- * kinds and where no integer dtype holds both (uint64 and one with a sign). */
+/* The dtype of what two arrays give element by element: see hk_dtype. False, with *result as it
+ * was, for dtypes of different kinds and where no integer dtype holds both (uint64 and one with
+ * a sign). */
 HK_API bool hk_dtype_promote(hk_dtype a, hk_dtype b, hk_dtype *result);
 
-/* Options. What a call can do otherwise is in a struct hk_<function>_options, whose fields, left 0, have their defaults; NULL is
- * all of them. Where a default is another number, HK_ZERO says 0 itself, of fields of double: {.momentum = HK_ZERO}. Axes have
- * HK_FIRST_AXIS for that. Of other integers 0 is never a value. */
+/* Options. What a call can do otherwise is in a struct hk_<function>_options, whose fields, left
+ * 0, have their defaults; NULL is all of them. Where a default is another number, HK_ZERO says 0
+ * itself, of fields of double: {.momentum = HK_ZERO}. Axes have HK_FIRST_AXIS for that. Of other
+ * integers 0 is never a value. */
 #define HK_ZERO       (-0.0)
 #define HK_FIRST_AXIS INT64_MIN
 
-/* A line of a program. `file` is borrowed and must live until the runtime ends (a string literal, or
- * interned text). */
+/* A line of a program. `file` is borrowed and must live until the runtime ends (a string
+ * literal, or interned text). */
 typedef struct hk_source {
     const char *file;
     int line;
 } hk_source;
 
-/* The line of the call, in the program's text; of a call over several lines gcc names the first, clang
- * the last. */
+/* The line of the call, in the program's text; of a call over several lines gcc names the first,
+ * clang the last. */
 #ifdef __cplusplus
 #define HK_SOURCE (hk_source{__FILE__, __LINE__})
 #else
 #define HK_SOURCE ((hk_source){__FILE__, __LINE__})
 #endif
 
-/* Structs that grow. A struct that the library fills begins with struct_bytes, its size as the caller knows it, and may get more
- * fields at its end in a later version. hk_x_get_y returns one by value, with that size set; hk_x_read_y, which it calls,
- * fills one whose struct_bytes is set: as many bytes as both sides know, zeros for what only the caller knows. A program built
+/* Structs that grow. A struct that the library fills begins with struct_bytes, its size as the
+ * caller knows it, and may get more fields at its end in a later version. hk_x_get_y returns one
+ * by value, with that size set; hk_x_read_y, which it calls, fills one whose struct_bytes is
+ * set: as many bytes as both sides know, zeros for what only the caller knows. A program built
  * against one version so works with a library of another.
  *
- * Options, which the caller fills, grow at their end too. The inline functions of the headers (HK_AT_OPTIONS) tell the library how large
- * the struct is that the program was compiled with: fields behind that have their defaults. What a program says in fields that an
- * older library does not know is said on stderr, and operators refuse the call. */
+ * Options, which the caller fills, grow at their end too. The inline functions of the headers
+ * (HK_AT_OPTIONS) tell the library how large the struct is that the program was compiled with:
+ * fields behind that have their defaults. What a program says in fields that an older library
+ * does not know is said on stderr, and operators refuse the call. Structs of which a call takes
+ * several (hk_transform, hk_sim_options), and hk_kernel, do not grow within one version of the
+ * shared library's name. */
 
-/* Error records name the line of the call. So a function hk_f that can fail has a sister hk_f_at in the header, which
- * takes the line before its other parameters, and a macro hk_f, which passes HK_SOURCE to that: whatever
- * the arguments call, they do not disturb it.
+/* Error records name the line of the call. So a function hk_f that can fail has a sister hk_f_at
+ * in the header, which takes the line before its other parameters, and a macro hk_f, which
+ * passes HK_SOURCE to that: whatever the arguments call, they do not disturb it.
  *
  * Other front ends note the line for the next calls of this thread, then call (hk_f) itself. */
 HK_API void hk_source_set(const char *file, int line);
-/* The same, and that the next call's struct of options has so many bytes; 0, as by hk_source_set: as many as the library's. */
+/* The same, and that the next call's struct of options has so many bytes; 0, as by
+ * hk_source_set: as many as the library's. */
 HK_API void hk_source_set_options(const char *file, int line, size_t bytes);
 
 #ifdef __cplusplus
@@ -129,7 +137,8 @@ HK_API void hk_source_set_options(const char *file, int line, size_t bytes);
 #define HK_INLINE static inline
 #endif
 
-/* function_at, which notes the line and calls the function: `parameters` and `arguments` are in parentheses. */
+/* function_at, which notes the line and calls the function: `parameters` and `arguments` are in
+ * parentheses. */
 #define HK_AT(result, function, parameters, arguments)                                             \
     HK_INLINE result function##_at parameters                                                      \
     {                                                                                              \

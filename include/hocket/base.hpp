@@ -92,6 +92,16 @@ inline double option_of(double value) noexcept
 /* A field of an options struct, such as sum_options: zero means the default, HK_ZERO 0 itself. By name, in C++20 and in C++17:
  *     hk::sum(x, {.axes = {0}, .keepdims = true})
  *     hk::sum(x, hk::sum_options().with_axes({0}).with_keepdims(true)) */
+/* An axis whose default is not the first one. */
+#define HKI_AXIS_OPTION(owner, name)                                                               \
+    int64_t name = {};                                                                             \
+    owner with_##name(int64_t value) const                                                         \
+    {                                                                                              \
+        owner changed = *this;                                                                     \
+        changed.name = value == 0 ? HK_FIRST_AXIS : value;                                         \
+        return changed;                                                                            \
+    }
+
 #define HKI_OPTION(owner, type, name)                                                              \
     type name = {};                                                                                \
     owner with_##name(type value) const                                                            \

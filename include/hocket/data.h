@@ -92,6 +92,10 @@ enum { HK_DATA_PLACE_COUNT = 3 };
  * else HK_NOT_FOUND with a message that says where it looked and what to do. Reads no files. */
 HK_API const hk_status *hk_data_set_find(const char *folder,
                                          hk_data_place places[HK_DATA_PLACE_COUNT]);
+HK_AT(const hk_status *, hk_data_set_find,
+      (hk_source at, const char *folder, hk_data_place places[HK_DATA_PLACE_COUNT]),
+      (folder, places))
+#define hk_data_set_find(...) hk_data_set_find_at(HK_SOURCE, __VA_ARGS__)
 
 /* ---- loaders --------------------------------------------------------------------------------- */
 

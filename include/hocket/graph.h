@@ -4,6 +4,8 @@
  *     hk_capture_begin((hk_array *[]){x, y}, 2);
  *     train_step(x, y);                               any calls, backward passes and updates; they run as always
  *     hk_graph *step = hk_capture_end(NULL);
+HK_AT_OPTIONS(hk_graph *, hk_capture_end, hk_capture_options, (hk_source at, const hk_capture_options *options), (options))
+#define hk_capture_end(...) hk_capture_end_at(HK_SOURCE, __VA_ARGS__)
  *     while (next(&x, &y))
  *         hk_replay(step, (hk_array *[]){x, y}, 2);   does the same to these x and y
  *     hk_graph_release(step);

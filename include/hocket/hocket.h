@@ -13,31 +13,38 @@
  *
  *     cc program.c $(pkg-config --cflags --libs hocket)
  *
- * Calls return at once. Each becomes a task, which runs when what it reads is there, on all cores, beside whatever does not
- * depend on it. Values are those of one call after the other. Looking at values waits: hk_print, hk_item, hk_to_host, hk_wait.
+ * Calls return at once. Each becomes a task, which runs when what it reads is there, on all
+ * cores, beside whatever does not depend on it. Values are those of one call after the other.
+ * Looking at values waits: hk_print, hk_item, hk_to_host, hk_wait.
  *
- * An array (hk_array, array.h) is a counted handle of a shape, a dtype and strides over memory of one device. Slices and transposes are
- * views: they share that memory. Results belong to the innermost scope, HK_SCOPE, and are released at its end; hk_take keeps one.
+ * An array (hk_array, array.h) is a counted handle of a shape, a dtype and strides over memory
+ * of one device. Slices and transposes are views: they share that memory. Results belong to the
+ * innermost scope, HK_SCOPE, and are released at its end; hk_take keeps one.
  *
- * A device (hk_device, device.h) is where arrays lie and calls run: "cpu:0", an accelerator "cuda:0", a simulated one "sim:0". A call
- * runs where its inputs are; hk_to_device copies.
+ * A device (hk_device, device.h) is where arrays lie and calls run: "cpu:0", an accelerator
+ * "cuda:0", a simulated one "sim:0". A call runs where its inputs are; hk_to_device copies.
  *
- * A failure is a value. What cannot be done gives a failed array (module, loader, trace, …), never NULL; what depends on it fails
- * with the same record, which names operation, shapes, device and line (status.h). hk_wait tells, and so does everything that looks at
- * values. Arguments may be anything: NULL is an error, too, and no crash, unless a function says otherwise.
+ * A failure is a value. What cannot be done gives a failed array (module, loader, trace, …),
+ * never NULL; what depends on it fails with the same record, which names operation, shapes,
+ * device and line (status.h). hk_wait tells, and so does everything that looks at values.
+ * Arguments may be anything: NULL is an error, too, and no crash, unless a function says
+ * otherwise.
  *
- * Options are structs, hk_<function>_options. NULL is all defaults, a field that is left 0 its default, HK_ZERO the number 0 (base.h).
+ * Options are structs, hk_<function>_options. NULL is all defaults, a field that is left 0 its
+ * default, HK_ZERO the number 0 (base.h).
  *
- * Any function may be called from any thread, unless it says otherwise. Calls of one thread are in their order, and so are those of
- * several threads that touch one array, in the order in which they were made.
+ * Any function may be called from any thread, unless it says otherwise. Calls of one thread are
+ * in their order, and so are those of several threads that touch one array, in the order in
+ * which they were made.
  *
  * Shelves. Each header may be included by itself:
  *
  *     core    base.h status.h device.h array.h index.h number.h random.h runtime.h version.h
- *     calls   ops.h (every operator), call.h and operator.h (by name, for front ends), kernel.h (a program's own functions)
+ *     calls   ops.h (all operators) kernel.h (a program's own functions) call.h operator.h (by name)
  *     train   autograd.h nn.h optim.h graph.h (captured steps) checkpoint.h
  *     data    data.h data_sets.h text.h io.h
- *     world   collective.h (devices of a process) world.h (processes and machines) split.h (one network over several)
+ *     world   collective.h (devices of a process) world.h (processes, machines) split.h (a network
+ *             over several)
  *     tools   trace.h */
 #ifndef HOCKET_HOCKET_H
 #define HOCKET_HOCKET_H

@@ -82,6 +82,10 @@ typedef struct hk_linear_layer_options {
 } hk_linear_layer_options;
 /* hk_linear: (…, in) to (…, features). weight (features, in), bias (features). options may be NULL. */
 HK_API hk_module *hk_linear_layer(int64_t features, const hk_linear_layer_options *options);
+HK_AT_OPTIONS(hk_module *, hk_linear_layer, hk_linear_layer_options,
+              (hk_source at, int64_t features, const hk_linear_layer_options *options),
+              (features, options))
+#define hk_linear_layer(...) hk_linear_layer_at(HK_SOURCE, __VA_ARGS__)
 
 typedef struct hk_conv2d_layer_options {
     int64_t stride[2], padding[2], dilation[2]; /* as in hk_conv2d_options */
@@ -94,6 +98,11 @@ typedef struct hk_conv2d_layer_options {
  * be NULL. */
 HK_API hk_module *hk_conv2d_layer(int64_t channels, int64_t size,
                                   const hk_conv2d_layer_options *options);
+HK_AT_OPTIONS(hk_module *, hk_conv2d_layer, hk_conv2d_layer_options,
+              (hk_source at, int64_t channels, int64_t size,
+               const hk_conv2d_layer_options *options),
+              (channels, size, options))
+#define hk_conv2d_layer(...) hk_conv2d_layer_at(HK_SOURCE, __VA_ARGS__)
 
 typedef struct hk_conv2d_transpose_layer_options {
     int64_t stride[2], padding[2], dilation[2]; /* as in hk_conv2d_transpose_options */
@@ -107,6 +116,11 @@ typedef struct hk_conv2d_transpose_layer_options {
  * options may be NULL. */
 HK_API hk_module *hk_conv2d_transpose_layer(int64_t channels, int64_t size,
                                             const hk_conv2d_transpose_layer_options *options);
+HK_AT_OPTIONS(hk_module *, hk_conv2d_transpose_layer, hk_conv2d_transpose_layer_options,
+              (hk_source at, int64_t channels, int64_t size,
+               const hk_conv2d_transpose_layer_options *options),
+              (channels, size, options))
+#define hk_conv2d_transpose_layer(...) hk_conv2d_transpose_layer_at(HK_SOURCE, __VA_ARGS__)
 
 typedef struct hk_conv1d_layer_options {
     int64_t stride, padding, dilation, groups; /* as in hk_conv1d_options */
@@ -116,6 +130,11 @@ typedef struct hk_conv1d_layer_options {
 /* hk_conv1d: (n, in, t) to (n, channels, t'). weight (channels, in / groups, size), bias (channels). options may be NULL. */
 HK_API hk_module *hk_conv1d_layer(int64_t channels, int64_t size,
                                   const hk_conv1d_layer_options *options);
+HK_AT_OPTIONS(hk_module *, hk_conv1d_layer, hk_conv1d_layer_options,
+              (hk_source at, int64_t channels, int64_t size,
+               const hk_conv1d_layer_options *options),
+              (channels, size, options))
+#define hk_conv1d_layer(...) hk_conv1d_layer_at(HK_SOURCE, __VA_ARGS__)
 
 /* Square windows, stride 0: size. */
 HK_API hk_module *hk_max_pool2d_layer(int64_t size, int64_t stride, int64_t padding);
@@ -202,6 +221,11 @@ typedef struct hk_recurrent_stack_options {
  * Children 0, 0_reversed, 1 … options may be NULL. */
 HK_API hk_module *hk_recurrent_stack(hk_recurrent_kind kind, int64_t features,
                                      const hk_recurrent_stack_options *options);
+HK_AT_OPTIONS(hk_module *, hk_recurrent_stack, hk_recurrent_stack_options,
+              (hk_source at, hk_recurrent_kind kind, int64_t features,
+               const hk_recurrent_stack_options *options),
+              (kind, features, options))
+#define hk_recurrent_stack(...) hk_recurrent_stack_at(HK_SOURCE, __VA_ARGS__)
 
 /* ---- using a module -------------------------------------------------------------------------------------- */
 

@@ -1469,730 +1469,989 @@ HK_API hk_array *hk_ifftshift(hk_array *x, hk_dims axes);
 
 /* The same with the source position of the call: see HK_SOURCE. */
 HK_AT_OPTIONS(hk_array *, hk_sum, hk_sum_options, (hk_source at, hk_array *x,
-                                                   const hk_sum_options *options), (x, options))
+                                                   const hk_sum_options *options),
+      (x, options))
 #define hk_sum(...) hk_sum_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_OPTIONS(hk_array *, hk_mean, hk_mean_options, (hk_source at, hk_array *x,
-                                                     const hk_mean_options *options), (x, options))
+                                                     const hk_mean_options *options),
+      (x, options))
 #define hk_mean(...) hk_mean_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_OPTIONS(hk_array *, hk_max, hk_max_options, (hk_source at, hk_array *x,
-                                                   const hk_max_options *options), (x, options))
+                                                   const hk_max_options *options),
+      (x, options))
 #define hk_max(...) hk_max_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_OPTIONS(hk_array *, hk_min, hk_min_options, (hk_source at, hk_array *x,
-                                                   const hk_min_options *options), (x, options))
+                                                   const hk_min_options *options),
+      (x, options))
 #define hk_min(...) hk_min_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_OPTIONS(hk_array *, hk_prod, hk_prod_options, (hk_source at, hk_array *x,
-                                                     const hk_prod_options *options), (x, options))
+                                                     const hk_prod_options *options),
+      (x, options))
 #define hk_prod(...) hk_prod_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_OPTIONS(hk_array *, hk_norm, hk_norm_options, (hk_source at, hk_array *x,
-                                                     const hk_norm_options *options), (x, options))
+                                                     const hk_norm_options *options),
+      (x, options))
 #define hk_norm(...) hk_norm_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_OPTIONS(hk_array *, hk_count_nonzero, hk_count_nonzero_options, (hk_source at, hk_array *x,
-                                                                       const hk_count_nonzero_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_count_nonzero, hk_count_nonzero_options,
+      (hk_source at, hk_array *x, const hk_count_nonzero_options *options),
+      (x, options))
 #define hk_count_nonzero(...) hk_count_nonzero_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_OPTIONS(hk_array *, hk_any, hk_any_options, (hk_source at, hk_array *x,
-                                                   const hk_any_options *options), (x, options))
+                                                   const hk_any_options *options),
+      (x, options))
 #define hk_any(...) hk_any_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_OPTIONS(hk_array *, hk_all, hk_all_options, (hk_source at, hk_array *x,
-                                                   const hk_all_options *options), (x, options))
+                                                   const hk_all_options *options),
+      (x, options))
 #define hk_all(...) hk_all_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_OPTIONS(hk_array *, hk_var, hk_var_options, (hk_source at, hk_array *x,
-                                                   const hk_var_options *options), (x, options))
+                                                   const hk_var_options *options),
+      (x, options))
 #define hk_var(...) hk_var_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_OPTIONS(hk_array *, hk_std, hk_std_options, (hk_source at, hk_array *x,
-                                                   const hk_std_options *options), (x, options))
+                                                   const hk_std_options *options),
+      (x, options))
 #define hk_std(...) hk_std_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_OPTIONS_VOID(hk_var_mean, hk_var_mean_options, (hk_source at, hk_array *x,
                                                       const hk_var_mean_options *options,
-                                                      hk_array **variance, hk_array **mean), (x, options, variance, mean))
+                                                      hk_array **variance, hk_array **mean),
+      (x, options, variance, mean))
 #define hk_var_mean(...) hk_var_mean_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_OPTIONS(hk_array *, hk_logsumexp, hk_logsumexp_options, (hk_source at, hk_array *x,
-                                                               const hk_logsumexp_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_logsumexp, hk_logsumexp_options,
+      (hk_source at, hk_array *x, const hk_logsumexp_options *options),
+      (x, options))
 #define hk_logsumexp(...) hk_logsumexp_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_add, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_add, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_add_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_add_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_add_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_add_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
-HK_AT(hk_array *, hk_subtract, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_subtract, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_subtract_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_subtract_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_subtract_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_subtract_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
-HK_AT(hk_array *, hk_multiply, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_multiply, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_multiply_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_multiply_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_multiply_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_multiply_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
-HK_AT(hk_array *, hk_divide, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_divide, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_divide_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_divide_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_divide_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_divide_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
-HK_AT(hk_array *, hk_maximum, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_maximum, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_maximum_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_maximum_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_maximum_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_maximum_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
-HK_AT(hk_array *, hk_minimum, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_minimum, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_minimum_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_minimum_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_minimum_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_minimum_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
-HK_AT(hk_array *, hk_power, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_power, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_power_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_power_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_power_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_power_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
-HK_AT(hk_array *, hk_remainder, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_remainder, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_remainder_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_remainder_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_remainder_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_remainder_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
-HK_AT(hk_array *, hk_floor_divide, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_floor_divide, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_floor_divide_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_floor_divide_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_floor_divide_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_floor_divide_operands_into_at(hk_source at, hk_array *out, hk_operand x,
                                              hk_operand y);
-HK_AT(hk_array *, hk_atan2, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_atan2, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_atan2_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_atan2_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_atan2_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_atan2_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
-HK_AT(hk_array *, hk_hypot, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_hypot, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_hypot_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_hypot_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_hypot_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_hypot_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
-HK_AT(hk_array *, hk_copysign, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_copysign, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_copysign_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_copysign_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_copysign_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_copysign_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
-HK_AT(hk_array *, hk_nextafter, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_nextafter, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_nextafter_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_nextafter_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_nextafter_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_nextafter_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
-HK_AT(hk_array *, hk_logaddexp, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_logaddexp, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_logaddexp_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_logaddexp_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_logaddexp_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_logaddexp_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
-HK_AT(hk_array *, hk_prelu, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_prelu, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_prelu_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_prelu_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_prelu_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_prelu_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
-HK_AT(hk_array *, hk_negative, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_negative, (hk_source at, hk_array *x),
+      (x))
 #define hk_negative(...) hk_negative_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_negative_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_negative_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_negative_into(...) hk_negative_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_exp, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_exp, (hk_source at, hk_array *x),
+      (x))
 #define hk_exp(...) hk_exp_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_exp_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_exp_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_exp_into(...) hk_exp_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_log, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_log, (hk_source at, hk_array *x),
+      (x))
 #define hk_log(...) hk_log_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_log_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_log_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_log_into(...) hk_log_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_sqrt, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_sqrt, (hk_source at, hk_array *x),
+      (x))
 #define hk_sqrt(...) hk_sqrt_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_sqrt_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_sqrt_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_sqrt_into(...) hk_sqrt_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_abs, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_abs, (hk_source at, hk_array *x),
+      (x))
 #define hk_abs(...) hk_abs_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_abs_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_abs_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_abs_into(...) hk_abs_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_square, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_square, (hk_source at, hk_array *x),
+      (x))
 #define hk_square(...) hk_square_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_square_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_square_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_square_into(...) hk_square_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_sigmoid, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_sigmoid, (hk_source at, hk_array *x),
+      (x))
 #define hk_sigmoid(...) hk_sigmoid_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_sigmoid_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_sigmoid_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_sigmoid_into(...) hk_sigmoid_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_tanh, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_tanh, (hk_source at, hk_array *x),
+      (x))
 #define hk_tanh(...) hk_tanh_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_tanh_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_tanh_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_tanh_into(...) hk_tanh_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_relu, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_relu, (hk_source at, hk_array *x),
+      (x))
 #define hk_relu(...) hk_relu_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_relu_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_relu_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_relu_into(...) hk_relu_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_reciprocal, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_reciprocal, (hk_source at, hk_array *x),
+      (x))
 #define hk_reciprocal(...) hk_reciprocal_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_reciprocal_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_reciprocal_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_reciprocal_into(...) hk_reciprocal_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_rsqrt, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_rsqrt, (hk_source at, hk_array *x),
+      (x))
 #define hk_rsqrt(...) hk_rsqrt_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_rsqrt_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_rsqrt_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_rsqrt_into(...) hk_rsqrt_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_expm1, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_expm1, (hk_source at, hk_array *x),
+      (x))
 #define hk_expm1(...) hk_expm1_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_expm1_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_expm1_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_expm1_into(...) hk_expm1_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_log1p, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_log1p, (hk_source at, hk_array *x),
+      (x))
 #define hk_log1p(...) hk_log1p_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_log1p_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_log1p_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_log1p_into(...) hk_log1p_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_log2, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_log2, (hk_source at, hk_array *x),
+      (x))
 #define hk_log2(...) hk_log2_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_log2_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_log2_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_log2_into(...) hk_log2_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_log10, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_log10, (hk_source at, hk_array *x),
+      (x))
 #define hk_log10(...) hk_log10_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_log10_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_log10_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_log10_into(...) hk_log10_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_sin, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_sin, (hk_source at, hk_array *x),
+      (x))
 #define hk_sin(...) hk_sin_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_sin_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_sin_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_sin_into(...) hk_sin_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_cos, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_cos, (hk_source at, hk_array *x),
+      (x))
 #define hk_cos(...) hk_cos_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_cos_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_cos_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_cos_into(...) hk_cos_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_tan, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_tan, (hk_source at, hk_array *x),
+      (x))
 #define hk_tan(...) hk_tan_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_tan_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_tan_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_tan_into(...) hk_tan_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_asin, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_asin, (hk_source at, hk_array *x),
+      (x))
 #define hk_asin(...) hk_asin_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_asin_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_asin_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_asin_into(...) hk_asin_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_acos, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_acos, (hk_source at, hk_array *x),
+      (x))
 #define hk_acos(...) hk_acos_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_acos_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_acos_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_acos_into(...) hk_acos_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_atan, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_atan, (hk_source at, hk_array *x),
+      (x))
 #define hk_atan(...) hk_atan_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_atan_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_atan_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_atan_into(...) hk_atan_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_sinh, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_sinh, (hk_source at, hk_array *x),
+      (x))
 #define hk_sinh(...) hk_sinh_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_sinh_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_sinh_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_sinh_into(...) hk_sinh_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_cosh, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_cosh, (hk_source at, hk_array *x),
+      (x))
 #define hk_cosh(...) hk_cosh_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_cosh_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_cosh_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_cosh_into(...) hk_cosh_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_asinh, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_asinh, (hk_source at, hk_array *x),
+      (x))
 #define hk_asinh(...) hk_asinh_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_asinh_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_asinh_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_asinh_into(...) hk_asinh_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_acosh, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_acosh, (hk_source at, hk_array *x),
+      (x))
 #define hk_acosh(...) hk_acosh_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_acosh_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_acosh_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_acosh_into(...) hk_acosh_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_atanh, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_atanh, (hk_source at, hk_array *x),
+      (x))
 #define hk_atanh(...) hk_atanh_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_atanh_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_atanh_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_atanh_into(...) hk_atanh_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_erf, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_erf, (hk_source at, hk_array *x),
+      (x))
 #define hk_erf(...) hk_erf_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_erf_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_erf_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_erf_into(...) hk_erf_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_ceil, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_ceil, (hk_source at, hk_array *x),
+      (x))
 #define hk_ceil(...) hk_ceil_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_ceil_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_ceil_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_ceil_into(...) hk_ceil_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_floor, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_floor, (hk_source at, hk_array *x),
+      (x))
 #define hk_floor(...) hk_floor_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_floor_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_floor_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_floor_into(...) hk_floor_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_trunc, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_trunc, (hk_source at, hk_array *x),
+      (x))
 #define hk_trunc(...) hk_trunc_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_trunc_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_trunc_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_trunc_into(...) hk_trunc_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_round, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_round, (hk_source at, hk_array *x),
+      (x))
 #define hk_round(...) hk_round_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_round_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_round_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_round_into(...) hk_round_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_sign, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_sign, (hk_source at, hk_array *x),
+      (x))
 #define hk_sign(...) hk_sign_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_sign_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_sign_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_sign_into(...) hk_sign_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_gelu, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_gelu, (hk_source at, hk_array *x),
+      (x))
 #define hk_gelu(...) hk_gelu_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_gelu_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_gelu_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_gelu_into(...) hk_gelu_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_gelu_tanh, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_gelu_tanh, (hk_source at, hk_array *x),
+      (x))
 #define hk_gelu_tanh(...) hk_gelu_tanh_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_gelu_tanh_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_gelu_tanh_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_gelu_tanh_into(...) hk_gelu_tanh_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_silu, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_silu, (hk_source at, hk_array *x),
+      (x))
 #define hk_silu(...) hk_silu_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_silu_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_silu_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_silu_into(...) hk_silu_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_softplus, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_softplus, (hk_source at, hk_array *x),
+      (x))
 #define hk_softplus(...) hk_softplus_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_softplus_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_softplus_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_softplus_into(...) hk_softplus_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_mish, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_mish, (hk_source at, hk_array *x),
+      (x))
 #define hk_mish(...) hk_mish_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_mish_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_mish_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_mish_into(...) hk_mish_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_hard_sigmoid, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_hard_sigmoid, (hk_source at, hk_array *x),
+      (x))
 #define hk_hard_sigmoid(...) hk_hard_sigmoid_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_hard_sigmoid_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_hard_sigmoid_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_hard_sigmoid_into(...) hk_hard_sigmoid_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_hard_swish, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_hard_swish, (hk_source at, hk_array *x),
+      (x))
 #define hk_hard_swish(...) hk_hard_swish_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_hard_swish_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_hard_swish_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_hard_swish_into(...) hk_hard_swish_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_elu, (hk_source at, hk_array *x, double value), (x, value))
+HK_AT(hk_array *, hk_elu, (hk_source at, hk_array *x, double value),
+      (x, value))
 #define hk_elu(...) hk_elu_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_elu_into, (hk_source at, hk_array *out, hk_array *x, double value), (out, x, value))
+HK_AT_VOID(hk_elu_into, (hk_source at, hk_array *out, hk_array *x, double value),
+      (out, x, value))
 #define hk_elu_into(...) hk_elu_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_leaky_relu, (hk_source at, hk_array *x, double value), (x, value))
+HK_AT(hk_array *, hk_leaky_relu, (hk_source at, hk_array *x, double value),
+      (x, value))
 #define hk_leaky_relu(...) hk_leaky_relu_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_leaky_relu_into, (hk_source at, hk_array *out, hk_array *x, double value), (out, x, value))
+HK_AT_VOID(hk_leaky_relu_into, (hk_source at, hk_array *out, hk_array *x, double value),
+      (out, x, value))
 #define hk_leaky_relu_into(...) hk_leaky_relu_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_clip, (hk_source at, hk_array *x, double min, double max), (x, min, max))
+HK_AT(hk_array *, hk_clip, (hk_source at, hk_array *x, double min, double max),
+      (x, min, max))
 #define hk_clip(...) hk_clip_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_clip_into, (hk_source at, hk_array *out, hk_array *x, double min, double max), (out, x, min, max))
+HK_AT_VOID(hk_clip_into, (hk_source at, hk_array *out, hk_array *x, double min, double max),
+      (out, x, min, max))
 #define hk_clip_into(...) hk_clip_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_equal, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_equal, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_equal_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_equal_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_equal_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_equal_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
-HK_AT(hk_array *, hk_not_equal, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_not_equal, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_not_equal_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_not_equal_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_not_equal_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_not_equal_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
-HK_AT(hk_array *, hk_less, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_less, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_less_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_less_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_less_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_less_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
-HK_AT(hk_array *, hk_less_equal, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_less_equal, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_less_equal_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_less_equal_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_less_equal_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_less_equal_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
-HK_AT(hk_array *, hk_greater, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_greater, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_greater_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_greater_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_greater_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_greater_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
-HK_AT(hk_array *, hk_greater_equal, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_greater_equal, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_greater_equal_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_greater_equal_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_greater_equal_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_greater_equal_operands_into_at(hk_source at, hk_array *out, hk_operand x,
                                               hk_operand y);
-HK_AT(hk_array *, hk_where, (hk_source at, hk_array *condition, hk_array *x, hk_array *y), (condition, x, y))
+HK_AT(hk_array *, hk_where, (hk_source at, hk_array *condition, hk_array *x, hk_array *y),
+      (condition, x, y))
 HK_API hk_array *hk_where_operands_at(hk_source at, hk_array *condition, hk_operand x,
                                       hk_operand y);
 HK_AT_VOID(hk_where_into, (hk_source at, hk_array *out, hk_array *condition, hk_array *x,
-                           hk_array *y), (out, condition, x, y))
+                           hk_array *y),
+      (out, condition, x, y))
 HK_API void hk_where_operands_into_at(hk_source at, hk_array *out, hk_array *condition,
                                       hk_operand x, hk_operand y);
-HK_AT(hk_array *, hk_isnan, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_isnan, (hk_source at, hk_array *x),
+      (x))
 #define hk_isnan(...) hk_isnan_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_isnan_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_isnan_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_isnan_into(...) hk_isnan_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_isinf, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_isinf, (hk_source at, hk_array *x),
+      (x))
 #define hk_isinf(...) hk_isinf_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_isinf_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_isinf_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_isinf_into(...) hk_isinf_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_isfinite, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_isfinite, (hk_source at, hk_array *x),
+      (x))
 #define hk_isfinite(...) hk_isfinite_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_isfinite_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_isfinite_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_isfinite_into(...) hk_isfinite_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_signbit, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_signbit, (hk_source at, hk_array *x),
+      (x))
 #define hk_signbit(...) hk_signbit_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_signbit_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_signbit_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_signbit_into(...) hk_signbit_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_logical_and, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_logical_and, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_logical_and_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_logical_and_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_logical_and_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_logical_and_operands_into_at(hk_source at, hk_array *out, hk_operand x,
                                             hk_operand y);
-HK_AT(hk_array *, hk_logical_or, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_logical_or, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_logical_or_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_logical_or_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_logical_or_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_logical_or_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
-HK_AT(hk_array *, hk_logical_xor, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_logical_xor, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_logical_xor_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_logical_xor_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_logical_xor_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_logical_xor_operands_into_at(hk_source at, hk_array *out, hk_operand x,
                                             hk_operand y);
-HK_AT(hk_array *, hk_logical_not, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_logical_not, (hk_source at, hk_array *x),
+      (x))
 #define hk_logical_not(...) hk_logical_not_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_logical_not_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_logical_not_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_logical_not_into(...) hk_logical_not_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_bitwise_and, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_bitwise_and, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_bitwise_and_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_bitwise_and_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_bitwise_and_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_bitwise_and_operands_into_at(hk_source at, hk_array *out, hk_operand x,
                                             hk_operand y);
-HK_AT(hk_array *, hk_bitwise_or, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_bitwise_or, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_bitwise_or_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_bitwise_or_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_bitwise_or_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_bitwise_or_operands_into_at(hk_source at, hk_array *out, hk_operand x, hk_operand y);
-HK_AT(hk_array *, hk_bitwise_xor, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_bitwise_xor, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_bitwise_xor_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_bitwise_xor_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_bitwise_xor_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_bitwise_xor_operands_into_at(hk_source at, hk_array *out, hk_operand x,
                                             hk_operand y);
-HK_AT(hk_array *, hk_bitwise_invert, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_bitwise_invert, (hk_source at, hk_array *x),
+      (x))
 #define hk_bitwise_invert(...) hk_bitwise_invert_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_bitwise_invert_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_bitwise_invert_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_bitwise_invert_into(...) hk_bitwise_invert_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_bitwise_left_shift, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_bitwise_left_shift, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_bitwise_left_shift_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_bitwise_left_shift_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_bitwise_left_shift_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_bitwise_left_shift_operands_into_at(hk_source at, hk_array *out, hk_operand x,
                                                    hk_operand y);
-HK_AT(hk_array *, hk_bitwise_right_shift, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_bitwise_right_shift, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 HK_API hk_array *hk_bitwise_right_shift_operands_at(hk_source at, hk_operand x, hk_operand y);
-HK_AT_VOID(hk_bitwise_right_shift_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y), (out, x, y))
+HK_AT_VOID(hk_bitwise_right_shift_into, (hk_source at, hk_array *out, hk_array *x, hk_array *y),
+      (out, x, y))
 HK_API void hk_bitwise_right_shift_operands_into_at(hk_source at, hk_array *out, hk_operand x,
                                                     hk_operand y);
-HK_AT(hk_array *, hk_copy, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_copy, (hk_source at, hk_array *x),
+      (x))
 #define hk_copy(...) hk_copy_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_copy_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_copy_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_copy_into(...) hk_copy_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_cast, (hk_source at, hk_array *x, hk_dtype dtype), (x, dtype))
+HK_AT(hk_array *, hk_cast, (hk_source at, hk_array *x, hk_dtype dtype),
+      (x, dtype))
 #define hk_cast(...) hk_cast_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_wrap, (hk_source at, hk_array *x, hk_dtype dtype), (x, dtype))
+HK_AT(hk_array *, hk_wrap, (hk_source at, hk_array *x, hk_dtype dtype),
+      (x, dtype))
 #define hk_wrap(...) hk_wrap_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_to_device, (hk_source at, hk_array *x, hk_device device), (x, device))
+HK_AT(hk_array *, hk_to_device, (hk_source at, hk_array *x, hk_device device),
+      (x, device))
 #define hk_to_device(...) hk_to_device_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_pin, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_pin, (hk_source at, hk_array *x),
+      (x))
 #define hk_pin(...) hk_pin_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_full, (hk_source at, hk_dims shape, double value, hk_dtype dtype,
-                            hk_device device), (shape, value, dtype, device))
+                            hk_device device),
+      (shape, value, dtype, device))
 #define hk_full(...) hk_full_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_full_into, (hk_source at, hk_array *out, hk_dims shape, double value, hk_dtype dtype), (out, shape, value, dtype))
+HK_AT_VOID(hk_full_into, (hk_source at, hk_array *out, hk_dims shape, double value, hk_dtype dtype),
+      (out, shape, value, dtype))
 #define hk_full_into(...) hk_full_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_zeros, (hk_source at, hk_dims shape, hk_dtype dtype, hk_device device), (shape, dtype, device))
+HK_AT(hk_array *, hk_zeros, (hk_source at, hk_dims shape, hk_dtype dtype, hk_device device),
+      (shape, dtype, device))
 #define hk_zeros(...) hk_zeros_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_zeros_into, (hk_source at, hk_array *out, hk_dims shape, hk_dtype dtype), (out, shape, dtype))
+HK_AT_VOID(hk_zeros_into, (hk_source at, hk_array *out, hk_dims shape, hk_dtype dtype),
+      (out, shape, dtype))
 #define hk_zeros_into(...) hk_zeros_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_ones, (hk_source at, hk_dims shape, hk_dtype dtype, hk_device device), (shape, dtype, device))
+HK_AT(hk_array *, hk_ones, (hk_source at, hk_dims shape, hk_dtype dtype, hk_device device),
+      (shape, dtype, device))
 #define hk_ones(...) hk_ones_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_ones_into, (hk_source at, hk_array *out, hk_dims shape, hk_dtype dtype), (out, shape, dtype))
+HK_AT_VOID(hk_ones_into, (hk_source at, hk_array *out, hk_dims shape, hk_dtype dtype),
+      (out, shape, dtype))
 #define hk_ones_into(...) hk_ones_into_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_arange, (hk_source at, double start, double stop, double step, hk_dtype dtype,
-                              hk_device device), (start, stop, step, dtype, device))
+                              hk_device device),
+      (start, stop, step, dtype, device))
 #define hk_arange(...) hk_arange_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_sequence, (hk_source at, int64_t first, int64_t step, int64_t count,
-                                hk_dtype dtype, hk_device device), (first, step, count, dtype, device))
+                                hk_dtype dtype, hk_device device),
+      (first, step, count, dtype, device))
 #define hk_sequence(...) hk_sequence_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_linspace, (hk_source at, double start, double stop, int64_t count,
-                                bool endpoint, hk_dtype dtype, hk_device device), (start, stop, count, endpoint, dtype, device))
+                                bool endpoint, hk_dtype dtype, hk_device device),
+      (start, stop, count, endpoint, dtype, device))
 #define hk_linspace(...) hk_linspace_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_eye, (hk_source at, int64_t rows, int64_t columns, int64_t offset,
-                           hk_dtype dtype, hk_device device), (rows, columns, offset, dtype, device))
+                           hk_dtype dtype, hk_device device),
+      (rows, columns, offset, dtype, device))
 #define hk_eye(...) hk_eye_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_full_like, (hk_source at, hk_array *x, double value), (x, value))
+HK_AT(hk_array *, hk_full_like, (hk_source at, hk_array *x, double value),
+      (x, value))
 #define hk_full_like(...) hk_full_like_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_zeros_like, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_zeros_like, (hk_source at, hk_array *x),
+      (x))
 #define hk_zeros_like(...) hk_zeros_like_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_ones_like, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_ones_like, (hk_source at, hk_array *x),
+      (x))
 #define hk_ones_like(...) hk_ones_like_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_ones_like_into, (hk_source at, hk_array *out, hk_array *x), (out, x))
+HK_AT_VOID(hk_ones_like_into, (hk_source at, hk_array *out, hk_array *x),
+      (out, x))
 #define hk_ones_like_into(...) hk_ones_like_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_one_hot, (hk_source at, hk_array *x, int64_t classes, hk_dtype dtype), (x, classes, dtype))
+HK_AT(hk_array *, hk_one_hot, (hk_source at, hk_array *x, int64_t classes, hk_dtype dtype),
+      (x, classes, dtype))
 #define hk_one_hot(...) hk_one_hot_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_tril, (hk_source at, hk_array *x, int64_t offset), (x, offset))
+HK_AT(hk_array *, hk_tril, (hk_source at, hk_array *x, int64_t offset),
+      (x, offset))
 #define hk_tril(...) hk_tril_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_triu, (hk_source at, hk_array *x, int64_t offset), (x, offset))
+HK_AT(hk_array *, hk_triu, (hk_source at, hk_array *x, int64_t offset),
+      (x, offset))
 #define hk_triu(...) hk_triu_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_reshape, (hk_source at, hk_array *x, hk_dims shape), (x, shape))
+HK_AT(hk_array *, hk_reshape, (hk_source at, hk_array *x, hk_dims shape),
+      (x, shape))
 #define hk_reshape(...) hk_reshape_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_matmul, (hk_source at, hk_array *a, hk_array *b), (a, b))
+HK_AT(hk_array *, hk_matmul, (hk_source at, hk_array *a, hk_array *b),
+      (a, b))
 #define hk_matmul(...) hk_matmul_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_tensordot, (hk_source at, hk_array *x, hk_array *y, int64_t axes), (x, y, axes))
+HK_AT(hk_array *, hk_tensordot, (hk_source at, hk_array *x, hk_array *y, int64_t axes),
+      (x, y, axes))
 #define hk_tensordot(...) hk_tensordot_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_vecdot, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_vecdot, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 #define hk_vecdot(...) hk_vecdot_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_outer, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_outer, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 #define hk_outer(...) hk_outer_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_matrix_trace, (hk_source at, hk_array *x, int64_t offset), (x, offset))
+HK_AT(hk_array *, hk_matrix_trace, (hk_source at, hk_array *x, int64_t offset),
+      (x, offset))
 #define hk_matrix_trace(...) hk_matrix_trace_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_diff, (hk_source at, hk_array *x, int64_t axis), (x, axis))
+HK_AT(hk_array *, hk_diff, (hk_source at, hk_array *x, int64_t axis),
+      (x, axis))
 #define hk_diff(...) hk_diff_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_linear, (hk_source at, hk_array *x, hk_array *weight, hk_array *bias), (x, weight, bias))
+HK_AT(hk_array *, hk_linear, (hk_source at, hk_array *x, hk_array *weight, hk_array *bias),
+      (x, weight, bias))
 #define hk_linear(...) hk_linear_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_softmax_cross_entropy, (hk_source at, hk_array *logits, hk_array *labels), (logits, labels))
+HK_AT(hk_array *, hk_softmax_cross_entropy, (hk_source at, hk_array *logits, hk_array *labels),
+      (logits, labels))
 #define hk_softmax_cross_entropy(...) hk_softmax_cross_entropy_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_softmax, (hk_source at, hk_array *x, int64_t axis), (x, axis))
+HK_AT(hk_array *, hk_softmax, (hk_source at, hk_array *x, int64_t axis),
+      (x, axis))
 #define hk_softmax(...) hk_softmax_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_log_softmax, (hk_source at, hk_array *x, int64_t axis), (x, axis))
+HK_AT(hk_array *, hk_log_softmax, (hk_source at, hk_array *x, int64_t axis),
+      (x, axis))
 #define hk_log_softmax(...) hk_log_softmax_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_argmax, (hk_source at, hk_array *x, int64_t axis), (x, axis))
+HK_AT(hk_array *, hk_argmax, (hk_source at, hk_array *x, int64_t axis),
+      (x, axis))
 #define hk_argmax(...) hk_argmax_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_argmin, (hk_source at, hk_array *x, int64_t axis), (x, axis))
+HK_AT(hk_array *, hk_argmin, (hk_source at, hk_array *x, int64_t axis),
+      (x, axis))
 #define hk_argmin(...) hk_argmin_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_cumulative_sum, (hk_source at, hk_array *x, int64_t axis), (x, axis))
+HK_AT(hk_array *, hk_cumulative_sum, (hk_source at, hk_array *x, int64_t axis),
+      (x, axis))
 #define hk_cumulative_sum(...) hk_cumulative_sum_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_cumulative_prod, (hk_source at, hk_array *x, int64_t axis), (x, axis))
+HK_AT(hk_array *, hk_cumulative_prod, (hk_source at, hk_array *x, int64_t axis),
+      (x, axis))
 #define hk_cumulative_prod(...) hk_cumulative_prod_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_sort, (hk_source at, hk_array *x, int64_t axis, bool descending), (x, axis, descending))
+HK_AT(hk_array *, hk_sort, (hk_source at, hk_array *x, int64_t axis, bool descending),
+      (x, axis, descending))
 #define hk_sort(...) hk_sort_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_argsort, (hk_source at, hk_array *x, int64_t axis, bool descending), (x, axis, descending))
+HK_AT(hk_array *, hk_argsort, (hk_source at, hk_array *x, int64_t axis, bool descending),
+      (x, axis, descending))
 #define hk_argsort(...) hk_argsort_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_searchsorted, (hk_source at, hk_array *sorted, hk_array *x, bool right), (sorted, x, right))
+HK_AT(hk_array *, hk_searchsorted, (hk_source at, hk_array *sorted, hk_array *x, bool right),
+      (sorted, x, right))
 #define hk_searchsorted(...) hk_searchsorted_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_VOID(hk_topk, (hk_source at, hk_array *x, int64_t k, int64_t axis, bool largest,
-                     hk_array **values, hk_array **indices), (x, k, axis, largest, values, indices))
+                     hk_array **values, hk_array **indices),
+      (x, k, axis, largest, values, indices))
 #define hk_topk(...) hk_topk_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_isin, (hk_source at, hk_array *x, hk_array *elements), (x, elements))
+HK_AT(hk_array *, hk_isin, (hk_source at, hk_array *x, hk_array *elements),
+      (x, elements))
 #define hk_isin(...) hk_isin_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_histogram, (hk_source at, hk_array *x, int64_t bins, double low, double high), (x, bins, low, high))
+HK_AT(hk_array *, hk_histogram, (hk_source at, hk_array *x, int64_t bins, double low, double high),
+      (x, bins, low, high))
 #define hk_histogram(...) hk_histogram_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_OPTIONS(hk_array *, hk_conv2d, hk_conv2d_options, (hk_source at, hk_array *x,
                                                          hk_array *weight, hk_array *bias,
-                                                         const hk_conv2d_options *options), (x, weight, bias, options))
+                                                         const hk_conv2d_options *options),
+      (x, weight, bias, options))
 #define hk_conv2d(...) hk_conv2d_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_OPTIONS(hk_array *, hk_conv2d_transpose, hk_conv2d_transpose_options, (hk_source at,
-                                                                             hk_array *x,
-                                                                             hk_array *weight,
-                                                                             hk_array *bias,
-                                                                             const hk_conv2d_transpose_options *options), (x, weight, bias,
-                                                                             options))
+HK_AT_OPTIONS(hk_array *, hk_conv2d_transpose, hk_conv2d_transpose_options,
+      (hk_source at, hk_array *x, hk_array *weight, hk_array *bias,
+       const hk_conv2d_transpose_options *options),
+      (x, weight, bias, options))
 #define hk_conv2d_transpose(...) hk_conv2d_transpose_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_OPTIONS(hk_array *, hk_conv1d, hk_conv1d_options, (hk_source at, hk_array *x,
                                                          hk_array *weight, hk_array *bias,
-                                                         const hk_conv1d_options *options), (x, weight, bias, options))
+                                                         const hk_conv1d_options *options),
+      (x, weight, bias, options))
 #define hk_conv1d(...) hk_conv1d_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_OPTIONS(hk_array *, hk_max_pool2d, hk_max_pool2d_options, (hk_source at, hk_array *x,
-                                                                 const hk_max_pool2d_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_max_pool2d, hk_max_pool2d_options,
+      (hk_source at, hk_array *x, const hk_max_pool2d_options *options),
+      (x, options))
 #define hk_max_pool2d(...) hk_max_pool2d_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_OPTIONS(hk_array *, hk_avg_pool2d, hk_avg_pool2d_options, (hk_source at, hk_array *x,
-                                                                 const hk_avg_pool2d_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_avg_pool2d, hk_avg_pool2d_options,
+      (hk_source at, hk_array *x, const hk_avg_pool2d_options *options),
+      (x, options))
 #define hk_avg_pool2d(...) hk_avg_pool2d_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_OPTIONS(hk_array *, hk_max_pool1d, hk_max_pool1d_options, (hk_source at, hk_array *x,
-                                                                 const hk_max_pool1d_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_max_pool1d, hk_max_pool1d_options,
+      (hk_source at, hk_array *x, const hk_max_pool1d_options *options),
+      (x, options))
 #define hk_max_pool1d(...) hk_max_pool1d_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_OPTIONS(hk_array *, hk_avg_pool1d, hk_avg_pool1d_options, (hk_source at, hk_array *x,
-                                                                 const hk_avg_pool1d_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_avg_pool1d, hk_avg_pool1d_options,
+      (hk_source at, hk_array *x, const hk_avg_pool1d_options *options),
+      (x, options))
 #define hk_avg_pool1d(...) hk_avg_pool1d_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_OPTIONS(hk_array *, hk_adaptive_avg_pool2d, hk_adaptive_avg_pool2d_options, (hk_source at,
-                                                                                   hk_array *x,
-                                                                                   const hk_adaptive_avg_pool2d_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_adaptive_avg_pool2d, hk_adaptive_avg_pool2d_options,
+      (hk_source at, hk_array *x, const hk_adaptive_avg_pool2d_options *options),
+      (x, options))
 #define hk_adaptive_avg_pool2d(...) hk_adaptive_avg_pool2d_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_OPTIONS(hk_array *, hk_adaptive_max_pool2d, hk_adaptive_max_pool2d_options, (hk_source at,
-                                                                                   hk_array *x,
-                                                                                   const hk_adaptive_max_pool2d_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_adaptive_max_pool2d, hk_adaptive_max_pool2d_options,
+      (hk_source at, hk_array *x, const hk_adaptive_max_pool2d_options *options),
+      (x, options))
 #define hk_adaptive_max_pool2d(...) hk_adaptive_max_pool2d_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_OPTIONS(hk_array *, hk_adaptive_avg_pool1d, hk_adaptive_avg_pool1d_options, (hk_source at,
-                                                                                   hk_array *x,
-                                                                                   const hk_adaptive_avg_pool1d_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_adaptive_avg_pool1d, hk_adaptive_avg_pool1d_options,
+      (hk_source at, hk_array *x, const hk_adaptive_avg_pool1d_options *options),
+      (x, options))
 #define hk_adaptive_avg_pool1d(...) hk_adaptive_avg_pool1d_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_OPTIONS(hk_array *, hk_adaptive_max_pool1d, hk_adaptive_max_pool1d_options, (hk_source at,
-                                                                                   hk_array *x,
-                                                                                   const hk_adaptive_max_pool1d_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_adaptive_max_pool1d, hk_adaptive_max_pool1d_options,
+      (hk_source at, hk_array *x, const hk_adaptive_max_pool1d_options *options),
+      (x, options))
 #define hk_adaptive_max_pool1d(...) hk_adaptive_max_pool1d_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_OPTIONS(hk_array *, hk_batch_norm, hk_batch_norm_options, (hk_source at, hk_array *x,
-                                                                 hk_array *gamma, hk_array *beta,
-                                                                 hk_array *mean,
-                                                                 hk_array *variance,
-                                                                 const hk_batch_norm_options *options), (x, gamma, beta, mean, variance,
-                                                                 options))
+HK_AT_OPTIONS(hk_array *, hk_batch_norm, hk_batch_norm_options,
+      (hk_source at, hk_array *x, hk_array *gamma, hk_array *beta, hk_array *mean,
+       hk_array *variance, const hk_batch_norm_options *options),
+      (x, gamma, beta, mean, variance, options))
 #define hk_batch_norm(...) hk_batch_norm_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_OPTIONS(hk_array *, hk_layer_norm, hk_layer_norm_options, (hk_source at, hk_array *x,
-                                                                 hk_array *gamma, hk_array *beta,
-                                                                 const hk_layer_norm_options *options), (x, gamma, beta, options))
+HK_AT_OPTIONS(hk_array *, hk_layer_norm, hk_layer_norm_options,
+      (hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
+       const hk_layer_norm_options *options),
+      (x, gamma, beta, options))
 #define hk_layer_norm(...) hk_layer_norm_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_OPTIONS(hk_array *, hk_rms_norm, hk_rms_norm_options, (hk_source at, hk_array *x,
                                                              hk_array *gamma,
-                                                             const hk_rms_norm_options *options), (x, gamma, options))
+                                                             const hk_rms_norm_options *options),
+      (x, gamma, options))
 #define hk_rms_norm(...) hk_rms_norm_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_OPTIONS(hk_array *, hk_group_norm, hk_group_norm_options, (hk_source at, hk_array *x,
-                                                                 hk_array *gamma, hk_array *beta,
-                                                                 const hk_group_norm_options *options), (x, gamma, beta, options))
+HK_AT_OPTIONS(hk_array *, hk_group_norm, hk_group_norm_options,
+      (hk_source at, hk_array *x, hk_array *gamma, hk_array *beta,
+       const hk_group_norm_options *options),
+      (x, gamma, beta, options))
 #define hk_group_norm(...) hk_group_norm_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_OPTIONS(hk_array *, hk_mse_loss, hk_mse_loss_options, (hk_source at, hk_array *x,
                                                              hk_array *target,
-                                                             const hk_mse_loss_options *options), (x, target, options))
+                                                             const hk_mse_loss_options *options),
+      (x, target, options))
 #define hk_mse_loss(...) hk_mse_loss_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_OPTIONS(hk_array *, hk_l1_loss, hk_l1_loss_options, (hk_source at, hk_array *x,
                                                            hk_array *target,
-                                                           const hk_l1_loss_options *options), (x, target, options))
+                                                           const hk_l1_loss_options *options),
+      (x, target, options))
 #define hk_l1_loss(...) hk_l1_loss_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_OPTIONS(hk_array *, hk_huber_loss, hk_huber_loss_options, (hk_source at, hk_array *x,
-                                                                 hk_array *target,
-                                                                 const hk_huber_loss_options *options), (x, target, options))
+HK_AT_OPTIONS(hk_array *, hk_huber_loss, hk_huber_loss_options,
+      (hk_source at, hk_array *x, hk_array *target, const hk_huber_loss_options *options),
+      (x, target, options))
 #define hk_huber_loss(...) hk_huber_loss_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_OPTIONS(hk_array *, hk_binary_cross_entropy_with_logits, hk_binary_cross_entropy_with_logits_options, (hk_source at,
-                                                                                                             hk_array *x,
-                                                                                                             hk_array *target,
-                                                                                                             const hk_binary_cross_entropy_with_logits_options *options), (x,
-                                                                                                             target,
-                                                                                                             options))
+HK_AT_OPTIONS(hk_array *, hk_binary_cross_entropy_with_logits, hk_binary_cross_entropy_with_logits_options,
+      (hk_source at, hk_array *x, hk_array *target,
+       const hk_binary_cross_entropy_with_logits_options *options),
+      (x, target, options))
 #define hk_binary_cross_entropy_with_logits(...) hk_binary_cross_entropy_with_logits_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_OPTIONS(hk_array *, hk_hinge_loss, hk_hinge_loss_options, (hk_source at, hk_array *x,
-                                                                 hk_array *target,
-                                                                 const hk_hinge_loss_options *options), (x, target, options))
+HK_AT_OPTIONS(hk_array *, hk_hinge_loss, hk_hinge_loss_options,
+      (hk_source at, hk_array *x, hk_array *target, const hk_hinge_loss_options *options),
+      (x, target, options))
 #define hk_hinge_loss(...) hk_hinge_loss_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_OPTIONS(hk_array *, hk_kl_divergence_loss, hk_kl_divergence_loss_options, (hk_source at,
-                                                                                 hk_array *x,
-                                                                                 hk_array *target,
-                                                                                 const hk_kl_divergence_loss_options *options), (x, target,
-                                                                                 options))
+HK_AT_OPTIONS(hk_array *, hk_kl_divergence_loss, hk_kl_divergence_loss_options,
+      (hk_source at, hk_array *x, hk_array *target, const hk_kl_divergence_loss_options *options),
+      (x, target, options))
 #define hk_kl_divergence_loss(...) hk_kl_divergence_loss_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_OPTIONS(hk_array *, hk_binary_cross_entropy, hk_binary_cross_entropy_options, (hk_source at,
-                                                                                     hk_array *x,
-                                                                                     hk_array *target,
-                                                                                     const hk_binary_cross_entropy_options *options), (x, target,
-                                                                                     options))
+HK_AT_OPTIONS(hk_array *, hk_binary_cross_entropy, hk_binary_cross_entropy_options,
+      (hk_source at, hk_array *x, hk_array *target, const hk_binary_cross_entropy_options *options),
+      (x, target, options))
 #define hk_binary_cross_entropy(...) hk_binary_cross_entropy_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_OPTIONS(hk_array *, hk_cross_entropy_loss, hk_cross_entropy_loss_options, (hk_source at,
-                                                                                 hk_array *x,
-                                                                                 hk_array *labels,
-                                                                                 hk_array *weight,
-                                                                                 const hk_cross_entropy_loss_options *options), (x, labels, weight,
-                                                                                 options))
+HK_AT_OPTIONS(hk_array *, hk_cross_entropy_loss, hk_cross_entropy_loss_options,
+      (hk_source at, hk_array *x, hk_array *labels, hk_array *weight,
+       const hk_cross_entropy_loss_options *options),
+      (x, labels, weight, options))
 #define hk_cross_entropy_loss(...) hk_cross_entropy_loss_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_OPTIONS(hk_array *, hk_nll_loss, hk_nll_loss_options, (hk_source at, hk_array *x,
                                                              hk_array *labels, hk_array *weight,
-                                                             const hk_nll_loss_options *options), (x, labels, weight, options))
+                                                             const hk_nll_loss_options *options),
+      (x, labels, weight, options))
 #define hk_nll_loss(...) hk_nll_loss_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_cosine_similarity, (hk_source at, hk_array *x, hk_array *y, int64_t axis), (x, y, axis))
+HK_AT(hk_array *, hk_cosine_similarity, (hk_source at, hk_array *x, hk_array *y, int64_t axis),
+      (x, y, axis))
 #define hk_cosine_similarity(...) hk_cosine_similarity_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_OPTIONS(hk_array *, hk_cosine_embedding_loss, hk_cosine_embedding_loss_options, (hk_source at,
-                                                                                       hk_array *x,
-                                                                                       hk_array *y,
-                                                                                       hk_array *target,
-                                                                                       const hk_cosine_embedding_loss_options *options), (x, y,
-                                                                                       target,
-                                                                                       options))
+HK_AT_OPTIONS(hk_array *, hk_cosine_embedding_loss, hk_cosine_embedding_loss_options,
+      (hk_source at, hk_array *x, hk_array *y, hk_array *target,
+       const hk_cosine_embedding_loss_options *options),
+      (x, y, target, options))
 #define hk_cosine_embedding_loss(...) hk_cosine_embedding_loss_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_OPTIONS(hk_array *, hk_triplet_margin_loss, hk_triplet_margin_loss_options, (hk_source at,
-                                                                                   hk_array *anchor,
-                                                                                   hk_array *positive,
-                                                                                   hk_array *negative,
-                                                                                   const hk_triplet_margin_loss_options *options), (anchor,
-                                                                                   positive,
-                                                                                   negative,
-                                                                                   options))
+HK_AT_OPTIONS(hk_array *, hk_triplet_margin_loss, hk_triplet_margin_loss_options,
+      (hk_source at, hk_array *anchor, hk_array *positive, hk_array *negative,
+       const hk_triplet_margin_loss_options *options),
+      (anchor, positive, negative, options))
 #define hk_triplet_margin_loss(...) hk_triplet_margin_loss_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_OPTIONS(hk_array *, hk_scaled_dot_product_attention, hk_scaled_dot_product_attention_options, (hk_source at,
-                                                                                                     hk_array *query,
-                                                                                                     hk_array *key,
-                                                                                                     hk_array *value,
-                                                                                                     hk_array *mask,
-                                                                                                     const hk_scaled_dot_product_attention_options *options), (query,
-                                                                                                     key,
-                                                                                                     value,
-                                                                                                     mask,
-                                                                                                     options))
+HK_AT_OPTIONS(hk_array *, hk_scaled_dot_product_attention, hk_scaled_dot_product_attention_options,
+      (hk_source at, hk_array *query, hk_array *key, hk_array *value, hk_array *mask,
+       const hk_scaled_dot_product_attention_options *options),
+      (query, key, value, mask, options))
 #define hk_scaled_dot_product_attention(...) hk_scaled_dot_product_attention_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_slice_step, (hk_source at, hk_array *x, int64_t axis, int64_t begin,
-                                  int64_t end, int64_t step), (x, axis, begin, end, step))
+                                  int64_t end, int64_t step),
+      (x, axis, begin, end, step))
 #define hk_slice_step(...) hk_slice_step_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_flip, (hk_source at, hk_array *x, int64_t axis), (x, axis))
+HK_AT(hk_array *, hk_flip, (hk_source at, hk_array *x, int64_t axis),
+      (x, axis))
 #define hk_flip(...) hk_flip_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_expand_dims, (hk_source at, hk_array *x, int64_t axis), (x, axis))
+HK_AT(hk_array *, hk_expand_dims, (hk_source at, hk_array *x, int64_t axis),
+      (x, axis))
 #define hk_expand_dims(...) hk_expand_dims_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_squeeze, (hk_source at, hk_array *x, int64_t axis), (x, axis))
+HK_AT(hk_array *, hk_squeeze, (hk_source at, hk_array *x, int64_t axis),
+      (x, axis))
 #define hk_squeeze(...) hk_squeeze_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_swapaxes, (hk_source at, hk_array *x, int64_t axis1, int64_t axis2), (x, axis1, axis2))
+HK_AT(hk_array *, hk_swapaxes, (hk_source at, hk_array *x, int64_t axis1, int64_t axis2),
+      (x, axis1, axis2))
 #define hk_swapaxes(...) hk_swapaxes_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_moveaxis, (hk_source at, hk_array *x, int64_t source, int64_t destination), (x, source, destination))
+HK_AT(hk_array *, hk_moveaxis, (hk_source at, hk_array *x, int64_t source, int64_t destination),
+      (x, source, destination))
 #define hk_moveaxis(...) hk_moveaxis_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_permute_dims, (hk_source at, hk_array *x, hk_dims axes), (x, axes))
+HK_AT(hk_array *, hk_permute_dims, (hk_source at, hk_array *x, hk_dims axes),
+      (x, axes))
 #define hk_permute_dims(...) hk_permute_dims_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_diagonal, (hk_source at, hk_array *x, int64_t offset), (x, offset))
+HK_AT(hk_array *, hk_diagonal, (hk_source at, hk_array *x, int64_t offset),
+      (x, offset))
 #define hk_diagonal(...) hk_diagonal_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_sliding_window, (hk_source at, hk_array *x, int64_t axis, int64_t size,
-                                      int64_t step), (x, axis, size, step))
+                                      int64_t step),
+      (x, axis, size, step))
 #define hk_sliding_window(...) hk_sliding_window_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_concat, (hk_source at, hk_array *const *arrays, int count, int64_t axis), (arrays, count, axis))
+HK_AT(hk_array *, hk_concat, (hk_source at, hk_array *const *arrays, int count, int64_t axis),
+      (arrays, count, axis))
 #define hk_concat(...) hk_concat_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_stack, (hk_source at, hk_array *const *arrays, int count, int64_t axis), (arrays, count, axis))
+HK_AT(hk_array *, hk_stack, (hk_source at, hk_array *const *arrays, int count, int64_t axis),
+      (arrays, count, axis))
 #define hk_stack(...) hk_stack_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_roll, (hk_source at, hk_array *x, int64_t shift, int64_t axis), (x, shift, axis))
+HK_AT(hk_array *, hk_roll, (hk_source at, hk_array *x, int64_t shift, int64_t axis),
+      (x, shift, axis))
 #define hk_roll(...) hk_roll_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_repeat, (hk_source at, hk_array *x, int64_t repeats, int64_t axis), (x, repeats, axis))
+HK_AT(hk_array *, hk_repeat, (hk_source at, hk_array *x, int64_t repeats, int64_t axis),
+      (x, repeats, axis))
 #define hk_repeat(...) hk_repeat_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_tile, (hk_source at, hk_array *x, int64_t repeats, int64_t axis), (x, repeats, axis))
+HK_AT(hk_array *, hk_tile, (hk_source at, hk_array *x, int64_t repeats, int64_t axis),
+      (x, repeats, axis))
 #define hk_tile(...) hk_tile_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_pad, (hk_source at, hk_array *x, int64_t axis, const int64_t *width,
-                           int64_t mode, double value), (x, axis, width, mode, value))
+                           int64_t mode, double value),
+      (x, axis, width, mode, value))
 #define hk_pad(...) hk_pad_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_take_along_axis, (hk_source at, hk_array *x, hk_array *indices, int64_t axis), (x, indices, axis))
+HK_AT(hk_array *, hk_take_along_axis, (hk_source at, hk_array *x, hk_array *indices, int64_t axis),
+      (x, indices, axis))
 #define hk_take_along_axis(...) hk_take_along_axis_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_scatter_add, (hk_source at, hk_array *x, hk_array *indices, hk_array *updates,
-                                   int64_t axis), (x, indices, updates, axis))
+                                   int64_t axis),
+      (x, indices, updates, axis))
 #define hk_scatter_add(...) hk_scatter_add_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_scatter, (hk_source at, hk_array *x, hk_array *indices, hk_array *updates,
-                               int64_t axis), (x, indices, updates, axis))
+                               int64_t axis),
+      (x, indices, updates, axis))
 #define hk_scatter(...) hk_scatter_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_index_select, (hk_source at, hk_array *x, hk_array *indices, int64_t axis), (x, indices, axis))
+HK_AT(hk_array *, hk_index_select, (hk_source at, hk_array *x, hk_array *indices, int64_t axis),
+      (x, indices, axis))
 #define hk_index_select(...) hk_index_select_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_OPTIONS(hk_array *, hk_cholesky, hk_cholesky_options, (hk_source at, hk_array *x,
-                                                             const hk_cholesky_options *options), (x, options))
+                                                             const hk_cholesky_options *options),
+      (x, options))
 #define hk_cholesky(...) hk_cholesky_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_solve, (hk_source at, hk_array *x, hk_array *b), (x, b))
+HK_AT(hk_array *, hk_solve, (hk_source at, hk_array *x, hk_array *b),
+      (x, b))
 #define hk_solve(...) hk_solve_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_inv, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_inv, (hk_source at, hk_array *x),
+      (x))
 #define hk_inv(...) hk_inv_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_det, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_det, (hk_source at, hk_array *x),
+      (x))
 #define hk_det(...) hk_det_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_slogdet, (hk_source at, hk_array *x, hk_array **sign, hk_array **logabsdet), (x, sign, logabsdet))
+HK_AT_VOID(hk_slogdet, (hk_source at, hk_array *x, hk_array **sign, hk_array **logabsdet),
+      (x, sign, logabsdet))
 #define hk_slogdet(...) hk_slogdet_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_eigvalsh, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_eigvalsh, (hk_source at, hk_array *x),
+      (x))
 #define hk_eigvalsh(...) hk_eigvalsh_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_svdvals, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_svdvals, (hk_source at, hk_array *x),
+      (x))
 #define hk_svdvals(...) hk_svdvals_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_OPTIONS(hk_array *, hk_pinv, hk_pinv_options, (hk_source at, hk_array *x,
-                                                     const hk_pinv_options *options), (x, options))
+                                                     const hk_pinv_options *options),
+      (x, options))
 #define hk_pinv(...) hk_pinv_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_OPTIONS(hk_array *, hk_matrix_rank, hk_matrix_rank_options, (hk_source at, hk_array *x,
-                                                                   const hk_matrix_rank_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_matrix_rank, hk_matrix_rank_options,
+      (hk_source at, hk_array *x, const hk_matrix_rank_options *options),
+      (x, options))
 #define hk_matrix_rank(...) hk_matrix_rank_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_eigh, (hk_source at, hk_array *x, hk_array **values, hk_array **vectors), (x, values, vectors))
+HK_AT_VOID(hk_eigh, (hk_source at, hk_array *x, hk_array **values, hk_array **vectors),
+      (x, values, vectors))
 #define hk_eigh(...) hk_eigh_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_eig, (hk_source at, hk_array *x, hk_array **values, hk_array **vectors), (x, values, vectors))
+HK_AT_VOID(hk_eig, (hk_source at, hk_array *x, hk_array **values, hk_array **vectors),
+      (x, values, vectors))
 #define hk_eig(...) hk_eig_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_eigvals, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_eigvals, (hk_source at, hk_array *x),
+      (x))
 #define hk_eigvals(...) hk_eigvals_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_OPTIONS_VOID(hk_svd, hk_svd_options, (hk_source at, hk_array *x,
                                             const hk_svd_options *options, hk_array **u,
-                                            hk_array **s, hk_array **vh), (x, options, u, s, vh))
+                                            hk_array **s, hk_array **vh),
+      (x, options, u, s, vh))
 #define hk_svd(...) hk_svd_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_OPTIONS_VOID(hk_qr, hk_qr_options, (hk_source at, hk_array *x, const hk_qr_options *options,
-                                          hk_array **q, hk_array **r), (x, options, q, r))
+                                          hk_array **q, hk_array **r),
+      (x, options, q, r))
 #define hk_qr(...) hk_qr_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_matrix_power, (hk_source at, hk_array *x, int64_t n), (x, n))
+HK_AT(hk_array *, hk_matrix_power, (hk_source at, hk_array *x, int64_t n),
+      (x, n))
 #define hk_matrix_power(...) hk_matrix_power_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_OPTIONS(hk_array *, hk_matrix_norm, hk_matrix_norm_options, (hk_source at, hk_array *x,
-                                                                   const hk_matrix_norm_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_matrix_norm, hk_matrix_norm_options,
+      (hk_source at, hk_array *x, const hk_matrix_norm_options *options),
+      (x, options))
 #define hk_matrix_norm(...) hk_matrix_norm_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_OPTIONS(hk_array *, hk_vector_norm, hk_vector_norm_options, (hk_source at, hk_array *x,
-                                                                   const hk_vector_norm_options *options), (x, options))
+HK_AT_OPTIONS(hk_array *, hk_vector_norm, hk_vector_norm_options,
+      (hk_source at, hk_array *x, const hk_vector_norm_options *options),
+      (x, options))
 #define hk_vector_norm(...) hk_vector_norm_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_cross, (hk_source at, hk_array *x, hk_array *y, int64_t axis), (x, y, axis))
+HK_AT(hk_array *, hk_cross, (hk_source at, hk_array *x, hk_array *y, int64_t axis),
+      (x, y, axis))
 #define hk_cross(...) hk_cross_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_kron, (hk_source at, hk_array *x, hk_array *y), (x, y))
+HK_AT(hk_array *, hk_kron, (hk_source at, hk_array *x, hk_array *y),
+      (x, y))
 #define hk_kron(...) hk_kron_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_real, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_real, (hk_source at, hk_array *x),
+      (x))
 #define hk_real(...) hk_real_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_imag, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_imag, (hk_source at, hk_array *x),
+      (x))
 #define hk_imag(...) hk_imag_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_conj, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_conj, (hk_source at, hk_array *x),
+      (x))
 #define hk_conj(...) hk_conj_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_angle, (hk_source at, hk_array *x), (x))
+HK_AT(hk_array *, hk_angle, (hk_source at, hk_array *x),
+      (x))
 #define hk_angle(...) hk_angle_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_complex_of, (hk_source at, hk_array *real, hk_array *imag), (real, imag))
+HK_AT(hk_array *, hk_complex_of, (hk_source at, hk_array *real, hk_array *imag),
+      (real, imag))
 #define hk_complex_of(...) hk_complex_of_at(HK_SOURCE, __VA_ARGS__)
-HK_AT_VOID(hk_complex_of_into, (hk_source at, hk_array *out, hk_array *real, hk_array *imag), (out, real, imag))
+HK_AT_VOID(hk_complex_of_into, (hk_source at, hk_array *out, hk_array *real, hk_array *imag),
+      (out, real, imag))
 #define hk_complex_of_into(...) hk_complex_of_into_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_fft, (hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm), (x, n, axis, norm))
+HK_AT(hk_array *, hk_fft, (hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm),
+      (x, n, axis, norm))
 #define hk_fft(...) hk_fft_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_ifft, (hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm), (x, n, axis, norm))
+HK_AT(hk_array *, hk_ifft, (hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm),
+      (x, n, axis, norm))
 #define hk_ifft(...) hk_ifft_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_rfft, (hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm), (x, n, axis, norm))
+HK_AT(hk_array *, hk_rfft, (hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm),
+      (x, n, axis, norm))
 #define hk_rfft(...) hk_rfft_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_irfft, (hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm), (x, n, axis, norm))
+HK_AT(hk_array *, hk_irfft, (hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm),
+      (x, n, axis, norm))
 #define hk_irfft(...) hk_irfft_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_hfft, (hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm), (x, n, axis, norm))
+HK_AT(hk_array *, hk_hfft, (hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm),
+      (x, n, axis, norm))
 #define hk_hfft(...) hk_hfft_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_ihfft, (hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm), (x, n, axis, norm))
+HK_AT(hk_array *, hk_ihfft, (hk_source at, hk_array *x, int64_t n, int64_t axis, int64_t norm),
+      (x, n, axis, norm))
 #define hk_ihfft(...) hk_ihfft_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_fftn, (hk_source at, hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm), (x, sizes, axes, norm))
+HK_AT(hk_array *, hk_fftn, (hk_source at, hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm),
+      (x, sizes, axes, norm))
 #define hk_fftn(...) hk_fftn_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_ifftn, (hk_source at, hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm), (x, sizes, axes, norm))
+HK_AT(hk_array *, hk_ifftn, (hk_source at, hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm),
+      (x, sizes, axes, norm))
 #define hk_ifftn(...) hk_ifftn_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_rfftn, (hk_source at, hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm), (x, sizes, axes, norm))
+HK_AT(hk_array *, hk_rfftn, (hk_source at, hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm),
+      (x, sizes, axes, norm))
 #define hk_rfftn(...) hk_rfftn_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_irfftn, (hk_source at, hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm), (x, sizes, axes, norm))
+HK_AT(hk_array *, hk_irfftn, (hk_source at, hk_array *x, hk_dims sizes, hk_dims axes, int64_t norm),
+      (x, sizes, axes, norm))
 #define hk_irfftn(...) hk_irfftn_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_fftfreq, (hk_source at, int64_t n, double distance, hk_dtype dtype,
-                               hk_device device), (n, distance, dtype, device))
+                               hk_device device),
+      (n, distance, dtype, device))
 #define hk_fftfreq(...) hk_fftfreq_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_rfftfreq, (hk_source at, int64_t n, double distance, hk_dtype dtype,
-                                hk_device device), (n, distance, dtype, device))
+                                hk_device device),
+      (n, distance, dtype, device))
 #define hk_rfftfreq(...) hk_rfftfreq_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_fftshift, (hk_source at, hk_array *x, hk_dims axes), (x, axes))
+HK_AT(hk_array *, hk_fftshift, (hk_source at, hk_array *x, hk_dims axes),
+      (x, axes))
 #define hk_fftshift(...) hk_fftshift_at(HK_SOURCE, __VA_ARGS__)
-HK_AT(hk_array *, hk_ifftshift, (hk_source at, hk_array *x, hk_dims axes), (x, axes))
+HK_AT(hk_array *, hk_ifftshift, (hk_source at, hk_array *x, hk_dims axes),
+      (x, axes))
 #define hk_ifftshift(...) hk_ifftshift_at(HK_SOURCE, __VA_ARGS__)
 
 #ifndef __cplusplus

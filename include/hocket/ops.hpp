@@ -2552,7 +2552,7 @@ inline array binary_cross_entropy(const array &x, const array &target,
  * gradient. For rows without any of this, hk_softmax_cross_entropy is as fast. weight may be
  * NULL. */
 struct cross_entropy_loss_options {
-    HKI_OPTION(cross_entropy_loss_options, int64_t, axis)
+    HKI_AXIS_OPTION(cross_entropy_loss_options, axis)
     HKI_OPTION(cross_entropy_loss_options, int64_t, reduction)
     HKI_OPTION(cross_entropy_loss_options, bool, ignores)
     HKI_OPTION(cross_entropy_loss_options, int64_t, ignored)
@@ -2580,7 +2580,7 @@ inline array cross_entropy_loss(const array &x, const array &labels, const array
 /* mean of -weight[label] x[label]. Minus x at the labels, x being logarithms of probabilities,
  * as hk_log_softmax gives; all else is as in hk_cross_entropy_loss. weight may be NULL. */
 struct nll_loss_options {
-    HKI_OPTION(nll_loss_options, int64_t, axis)
+    HKI_AXIS_OPTION(nll_loss_options, axis)
     HKI_OPTION(nll_loss_options, int64_t, reduction)
     HKI_OPTION(nll_loss_options, bool, ignores)
     HKI_OPTION(nll_loss_options, int64_t, ignored)

@@ -92,6 +92,9 @@ typedef struct hk_runtime_options {
 /* Starts the default runtime. `options` may be NULL. An error when it runs already, or when an option
  * or variable is out of range. Does not block. */
 HK_API const hk_status *hk_runtime_init(const hk_runtime_options *options);
+HK_AT_OPTIONS(const hk_status *, hk_runtime_init, hk_runtime_options,
+              (hk_source at, const hk_runtime_options *options), (options))
+#define hk_runtime_init(...) hk_runtime_init_at(HK_SOURCE, __VA_ARGS__)
 
 /* Ends the default runtime: calls that have not started are cancelled, running ones finish; of a rank among several all are done
  * first, since others may need them (hocket/world.h). Arrays that

@@ -1,6 +1,8 @@
 /* Text for language models: vocabularies of characters or words, and data sets of pieces of a text.
  *
  *     hk_vocabulary *vocabulary = hk_vocabulary_create(text, bytes, NULL);
+HK_AT_OPTIONS(hk_vocabulary *, hk_vocabulary_create, hk_vocabulary_options, (hk_source at, const char *text, size_t bytes, const hk_vocabulary_options *options), (text, bytes, options))
+#define hk_vocabulary_create(...) hk_vocabulary_create_at(HK_SOURCE, __VA_ARGS__)
  *     hk_data_set *set = hk_data_set_of_tokens(hk_vocabulary_encode(vocabulary, text, bytes),
  *                                              &(hk_token_options){.steps = 32});
  *     hk_loader *loader = hk_loader_create(set, &(hk_loader_options){.batch_size = 32, .shuffle = true, .drop_last = true});
@@ -40,6 +42,8 @@ HK_API hk_vocabulary *hk_vocabulary_create(const char *text, size_t bytes,
                                            const hk_vocabulary_options *options);
 /* Of what hk_vocabulary_text gave; HK_BAD_DATA where it did not. */
 HK_API hk_vocabulary *hk_vocabulary_of_text(const char *text);
+HK_AT(hk_vocabulary *, hk_vocabulary_of_text, (hk_source at, const char *text), (text))
+#define hk_vocabulary_of_text(...) hk_vocabulary_of_text_at(HK_SOURCE, __VA_ARGS__)
 HK_API hk_vocabulary *hk_vocabulary_retain(hk_vocabulary *vocabulary);
 /* Drops one count; NULL is ignored. */
 HK_API void hk_vocabulary_release(hk_vocabulary *vocabulary);
@@ -61,6 +65,10 @@ HK_API hk_array *hk_vocabulary_encode(const hk_vocabulary *vocabulary, const cha
 /* A whole file, to be freed by free(), with a 0 behind it; NULL, and *status (borrowed; may be NULL) says why. At most 2 GiB.
  * Blocks while it reads. */
 HK_API char *hk_text_read(const char *path, size_t *bytes, const hk_status **status);
+HK_AT(char *, hk_text_read,
+      (hk_source at, const char *path, size_t *bytes, const hk_status **status),
+      (path, bytes, status))
+#define hk_text_read(...) hk_text_read_at(HK_SOURCE, __VA_ARGS__)
 
 /* ---- pieces of a text ------------------------------------------------------------------------------------ */
 

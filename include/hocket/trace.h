@@ -1,6 +1,8 @@
 /* Timelines: what really ran, where, when, and what it waited for.
  *
  *     hk_trace_start(NULL);
+HK_AT_OPTIONS(const hk_status *, hk_trace_start, hk_trace_options, (hk_source at, const hk_trace_options *options), (options))
+#define hk_trace_start(...) hk_trace_start_at(HK_SOURCE, __VA_ARGS__)
  *     ...
  *     hk_trace *trace = hk_trace_stop();
  *     hk_trace_write(trace, HK_TRACE_HTML, "run.html");

@@ -53,6 +53,9 @@ typedef struct hk_world_options {
  * (MPI and launcher do not belong together), HK_DEVICE_LOST (a rank did not come). Then there is a world of one rank, whose
  * groups are failed. The record is lent: valid until the thread's next call that lends one. */
 HK_API const hk_status *hk_world_init(const hk_world_options *options);
+HK_AT_OPTIONS(const hk_status *, hk_world_init, hk_world_options,
+              (hk_source at, const hk_world_options *options), (options))
+#define hk_world_init(...) hk_world_init_at(HK_SOURCE, __VA_ARGS__)
 /* What hk_world_init gave, whoever called it; lent as there. */
 HK_API const hk_status *hk_world_status(void);
 /* This process's number, from 0. */

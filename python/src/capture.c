@@ -66,7 +66,7 @@ static PyObject *end(PyObject *self, PyObject *exact)
 {
     (void)self;
     is_capturing = false;
-    hk_graph *made = hk_capture_end(&(hk_capture_options){.exact = PyObject_IsTrue(exact) > 0});
+    hk_graph *made = (hk_capture_end)(&(hk_capture_options){.exact = PyObject_IsTrue(exact) > 0});
     const hk_status *status = hk_graph_status(made);
     if (hk_ok(status))
         return graph_of(made);

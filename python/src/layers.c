@@ -95,7 +95,7 @@ static hk_module *make_linear(PyObject *arguments)
         !init_from(init, &options.init))
         return NULL;
     options.no_bias = !bias;
-    return hk_linear_layer(features, &options);
+    return (hk_linear_layer)(features, &options);
 }
 
 /* Two ints, of a tuple. */
@@ -115,7 +115,7 @@ static hk_module *make_conv2d(PyObject *arguments)
                                        .dilation = {TWO(d)},
                                        .groups = groups,
                                        .no_bias = !bias};
-    return init_from(init, &options.init) ? hk_conv2d_layer(channels, w[0], &options) : NULL;
+    return init_from(init, &options.init) ? (hk_conv2d_layer)(channels, w[0], &options) : NULL;
 }
 
 static hk_module *make_conv2d_transpose(PyObject *arguments)
@@ -136,7 +136,7 @@ static hk_module *make_conv2d_transpose(PyObject *arguments)
                                                  .no_bias = !bias};
     if (!init_from(init, &options.init))
         return NULL;
-    return hk_conv2d_transpose_layer(channels, w[0], &options);
+    return (hk_conv2d_transpose_layer)(channels, w[0], &options);
 }
 
 static hk_module *make_conv1d(PyObject *arguments)
@@ -152,7 +152,7 @@ static hk_module *make_conv1d(PyObject *arguments)
                                        .dilation = dilation,
                                        .groups = groups,
                                        .no_bias = !bias};
-    return init_from(init, &options.init) ? hk_conv1d_layer(channels, size, &options) : NULL;
+    return init_from(init, &options.init) ? (hk_conv1d_layer)(channels, size, &options) : NULL;
 }
 
 static hk_module *make_pool(PyObject *arguments,
@@ -339,7 +339,7 @@ static hk_module *make_recurrent_stack(PyObject *arguments)
         return NULL;
     options.is_bidirectional = bidirectional;
     options.final_state = final_state;
-    return hk_recurrent_stack((hk_recurrent_kind)kind, features, &options);
+    return (hk_recurrent_stack)((hk_recurrent_kind)kind, features, &options);
 }
 
 static const struct {

@@ -40,7 +40,7 @@ static PyObject *create(PyObject *self, PyObject *arguments)
                                            .least_count = least,
                                            .most_tokens = most};
     py_gil_release();
-    hk_vocabulary *made = hk_vocabulary_create(text, (size_t)bytes, &options);
+    hk_vocabulary *made = (hk_vocabulary_create)(text, (size_t)bytes, &options);
     py_gil_take();
     return vocabulary_or_raise(made);
 }

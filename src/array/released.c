@@ -77,7 +77,7 @@ static void drop(const buried *one)
         hki_storage_release_handle(one->detached);
 }
 
-static hki_storage *grave_create(const hk_array *x)
+static hki_storage *detached_create(const hk_array *x)
 {
     char text[224];
     hki_array_describe(x, text, sizeof text);
@@ -104,7 +104,7 @@ void hki_array_bury(hk_array *x)
     buried one = {.x = x, .own = x == &storage->first ? storage : NULL};
     if (one.own)
         hki_storage_retain_name(storage);
-    one.detached = grave_create(x);
+    one.detached = detached_create(x);
     if (one.detached) {
         atomic_store_explicit(&x->refs, 1, memory_order_relaxed);
         atomic_store_explicit(&x->autograd, NULL, memory_order_relaxed);

@@ -1,5 +1,6 @@
-/* How rooms call rooms below them on the list (scripts/rooms.txt), which know them not by includes: one table, filled in
- * src/library/hooks.c. Nothing else points that way. Tests may put their own functions in, and NULL back where one may be NULL. */
+/* How rooms call rooms below them on the list (scripts/rooms.txt), which know them not by
+ * includes: one table, filled in src/library/hooks.c. Nothing else points that way. Tests may
+ * put their own functions in, and NULL back where one may be NULL. */
 #ifndef HOCKET_BASE_HOOKS_H
 #define HOCKET_BASE_HOOKS_H
 
@@ -12,12 +13,12 @@ struct hki_runtime;
 typedef struct hki_hook_table {
     /* ---- the engine calls; each may be NULL */
 
-    /* By the thread that starts a runtime, before anybody can issue on it, and by the one that ends it, when nothing runs any
-     * more. Neither may ask for the default runtime. */
+    /* By the thread that starts a runtime, before anybody can issue on it, and by the one that
+     * ends it, when nothing runs any more. Neither may ask for the default runtime. */
     void (*runtime_started)(struct hki_runtime *runtime);
     void (*runtime_ending)(struct hki_runtime *runtime);
-    /* First of all, to see to it that tasks of classes that are outside end; true: what has been issued is done before the runtime
-     * ends, else it is cancelled. */
+    /* First of all, to see to it that tasks of classes that are outside end; true: what has been
+     * issued is done before the runtime ends, else it is cancelled. */
     bool (*runtime_stopping)(struct hki_runtime *runtime);
     /* When all tasks have ended: when it returns, no thread is in hki_task_end any more. */
     void (*runtime_stopped)(struct hki_runtime *runtime);
@@ -28,18 +29,20 @@ typedef struct hki_hook_table {
 
     /* Frees array->autograd when the array goes. */
     void (*tape_drop)(void *autograd);
-    /* `view` (live, not failed) has been made from `source` and shows some of its elements, as its shape, strides and offset
-     * say. May be NULL. */
+    /* `view` (live, not failed) has been made from `source` and shows some of its elements, as
+     * its shape, strides and offset say. May be NULL. */
     void (*tape_record_view)(hk_array *source, hk_array *view);
-    /* The thread records, and x shows what a recorded call gave, so that values from outside would come behind the tape's back. */
+    /* The thread records, and x shows what a recorded call gave, so that values from outside
+     * would come behind the tape's back. */
     bool (*tape_is_result)(hk_array *x);
-    /* In program order, `to` becomes the values of `from`, of the same shape and dtype, in another
-     * device's memory, and fails where `from` has; neither has failed at its call. Asks and tells the
-     * tape nothing. is_fresh: `to` has just been made and nobody else has seen it. `operation`: static
-     * text, for records and traces. What cannot be issued fails `to`. */
+    /* In program order, `to` becomes the values of `from`, of the same shape and dtype, in
+     * another device's memory, and fails where `from` has; neither has failed at its call. Asks
+     * and tells the tape nothing. is_fresh: `to` has just been made and nobody else has seen it.
+     * `operation`: static text, for records and traces. What cannot be issued fails `to`. */
     void (*transfer)(hk_array *to, hk_array *from, const char *operation, bool is_fresh);
-    /* Tells the capture that this thread is in, if any, that `operation` (static text) was called, which cannot be done
-     * again: for what it is, as `why` says (code HK_OK), or because it was refused with that message. */
+    /* Tells the capture that this thread is in, if any, that `operation` (static text) was
+     * called, which cannot be done again: for what it is, as `why` says (code HK_OK), or because
+     * it was refused with that message. */
     void (*capture_refuse)(hk_code code, const char *operation, const char *why);
     /* What messages of refused calls say behind them, such as the layer that this thread is in. */
     void (*describe_layer)(char *text, size_t bytes);
@@ -50,20 +53,21 @@ typedef struct hki_hook_table {
     void (*tape_record)(const struct hki_call *call, hk_array *const *outputs);
     /* Whether this thread records from now on; returns whether it did. */
     bool (*tape_set_recording)(bool on);
-    /* Asked before a call that writes into `out`; false after hki_call_refuse when the tape forbids it. Neither `out` nor
-     * call->arrays is failed. */
+    /* Asked before a call that writes into `out`; false after hki_call_refuse when the tape
+     * forbids it. Neither `out` nor call->arrays is failed. */
     bool (*tape_allow_overwrite)(struct hki_call *call, hk_array *out);
     const struct hki_capture_hooks *capture; /* op/call/capture.h */
     /* Operators that take the place of others where an input is complex, by id; NULL: none. */
     const struct hk_op *const *complex_ops;
-    /* The call with its values converted to what they are promoted to, as CPUs' kernels do on the way. out NULL: makes a new
-     * array; else writes and returns it. */
+    /* The call with its values converted to what they are promoted to, as CPUs' kernels do on
+     * the way. out NULL: makes a new array; else writes and returns it. */
     hk_array *(*call_promoted)(const struct hki_call *call, hk_array *out);
 } hki_hook_table;
 
 extern hki_hook_table hki_hooks;
 
-/* ---- what the table holds, by the rooms that define it -------------------------------------------------- */
+/* ---- what the table holds, by the rooms that define it
+ * -------------------------------------------------- */
 
 void hki_trace_runtime_started(struct hki_runtime *runtime);
 void hki_trace_runtime_ending(struct hki_runtime *runtime);

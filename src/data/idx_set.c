@@ -101,7 +101,7 @@ hk_data_set *(hk_data_set_open)(const char *folder, hk_data_part part,
 
 /* ---- where data sets are looked for ---------------------------------------------------------- */
 
-const hk_status *hk_data_set_find(const char *folder, hk_data_place places[HK_DATA_PLACE_COUNT])
+const hk_status *(hk_data_set_find)(const char *folder, hk_data_place places[HK_DATA_PLACE_COUNT])
 {
     _Static_assert((int)HK_DATA_PLACE_COUNT == HKI_IMAGE_PLACES, "all places are shown");
     static const hk_data_place_state states[] = {

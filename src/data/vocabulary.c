@@ -258,9 +258,10 @@ static void take_tokens(hk_vocabulary *self, counting *all, const hk_vocabulary_
     }
 }
 
-hk_vocabulary *hk_vocabulary_create(const char *text, size_t bytes,
-                                    const hk_vocabulary_options *options)
+hk_vocabulary *(hk_vocabulary_create)(const char *text, size_t bytes,
+                                      const hk_vocabulary_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_vocabulary_options, options);
     static const hk_vocabulary_options defaults = {0};
     counting all = {0};
     if (!options)
@@ -366,7 +367,7 @@ static const hk_status *read_tokens(hk_vocabulary *self, const char *at)
     return NULL;
 }
 
-hk_vocabulary *hk_vocabulary_of_text(const char *text)
+hk_vocabulary *(hk_vocabulary_of_text)(const char *text)
 {
     hk_vocabulary *self = vocabulary_new(count_lines(text));
     if (self == &no_memory_vocabulary || !hk_ok(self->status))
@@ -481,7 +482,7 @@ hk_array *(hk_vocabulary_encode)(const hk_vocabulary *self, const char *text, si
     return x;
 }
 
-char *hk_text_read(const char *path, size_t *bytes, const hk_status **status)
+char *(hk_text_read)(const char *path, size_t *bytes, const hk_status **status)
 {
     char message[HKI_DATA_MESSAGE_BYTES];
     uint8_t *data;

@@ -187,10 +187,11 @@ typedef struct hki_device_class {
     bool (*can_fuse)(const struct hki_kernel_call *call);
     void (*run_fused)(hki_device *device, const struct hki_kernel_call *const *calls,
                       const bool *are_kept, const uint64_t *spares, int count);
-    /* Optional, all or none, with wait_for: a task may be launched while the host does not yet know whether a kernel that it
-     * follows has refused a value. Each task that may do so has flags, bits of the device's HKI_QUEUE_COMPUTE. Kernels launched
-     * next in that queue must not modify memory if any task with flags in `suspects` has failed. is_prechecked: as in the ticket.
-     * Called by the one thread of the queue before each of its tasks is launched. */
+    /* Optional, all or none, with wait_for: a task may be launched while the host does not yet know
+     * whether a kernel that it follows has refused a value. Each task that may do so has flags, bits
+     * of the device's HKI_QUEUE_COMPUTE. Kernels launched next in that queue must not modify memory
+     * if any task with flags in `suspects` has failed. is_prechecked: as in the ticket. Called by
+     * the one thread of the queue before each of its tasks is launched. */
     void (*guard)(hki_device *device, uint64_t suspects, bool is_prechecked);
     /* Whether run_call can do that for the call, and whether its kernels may report something: pure functions of operator,
      * shapes and dtypes. */
@@ -205,7 +206,8 @@ typedef struct hki_device_class {
     void (*deinit)(hki_device *device);
 } hki_device_class;
 
-/* Its kernels are its own, as GPUs' are, not the operator table's: of fewer operators and of real dtypes, one dtype for each call. */
+/* Its kernels are its own, as GPUs' are, not the operator table's: of fewer operators, and of real
+ * dtypes, one for each call. */
 static inline bool hki_device_class_has_own_kernels(const hki_device_class *class)
 {
     return class->run_call;

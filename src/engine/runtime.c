@@ -3,6 +3,7 @@
 #include "base/cancel.h"
 #include "base/fill_struct.h"
 #include "base/hooks.h"
+#include "base/source.h"
 #include "engine/accel/accelerator.h"
 #include "engine/policy/place.h"
 #include "engine/policy/throttle.h"
@@ -216,8 +217,9 @@ hki_runtime *hki_runtime_default(void)
     return runtime;
 }
 
-const hk_status *hk_runtime_init(const hk_runtime_options *options)
+const hk_status *(hk_runtime_init)(const hk_runtime_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_runtime_options, options);
     const hk_status *status = hki_status_ok();
     const hki_status_facts facts = {.operation = "runtime_init"};
     HKI_NO_CANCELLATION;

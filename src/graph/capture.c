@@ -1,5 +1,6 @@
 /* Capturing: notes a thread's calls in a graph while they run. Nothing here keeps a call from running; what cannot be
  * noted fails the graph. */
+#include "base/source.h"
 #include "graph/recorded.h"
 
 #include "base/thread_end.h"
@@ -519,8 +520,9 @@ static void note_made_bounds(hk_graph *graph)
     }
 }
 
-hk_graph *hk_capture_end(const hk_capture_options *options)
+hk_graph *(hk_capture_end)(const hk_capture_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_capture_options, options);
     hki_capture *self = hki_capturing;
     if (!self)
         return failed_graph("hk_capture_end without hk_capture_begin in this thread");

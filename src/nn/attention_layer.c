@@ -54,6 +54,6 @@ hk_module *hk_attention_layer(int64_t features, int64_t heads, bool causal)
                         "must divide features",
                         (long long)features, (long long)heads);
     for (int i = 0; i < 4; i++)
-        hk_module_add(self, names[i], hk_linear_layer(features, NULL));
+        hk_module_add(self, names[i], (hk_linear_layer)(features, NULL));
     return self;
 }

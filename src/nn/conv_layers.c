@@ -1,4 +1,5 @@
 /* Layers of convolutions, of images and of sequences. */
+#include "base/source.h"
 #include "nn/module.h"
 
 #include <hocket/hocket.h>
@@ -71,8 +72,9 @@ static hk_array *conv2d_forward(hk_module *self, hk_array *const *inputs, int co
     return (hk_conv2d)(x, its.weight, its.bias, &of);
 }
 
-hk_module *hk_conv2d_layer(int64_t channels, int64_t size, const hk_conv2d_layer_options *options)
+hk_module *(hk_conv2d_layer)(int64_t channels, int64_t size, const hk_conv2d_layer_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_conv2d_layer_options, options);
     conv2d_layer layer = {.channels = channels};
     if (options)
         layer.options = *options;
@@ -108,9 +110,10 @@ static hk_array *transpose_forward(hk_module *self, hk_array *const *inputs, int
     return (hk_conv2d_transpose)(x, its.weight, its.bias, &of);
 }
 
-hk_module *hk_conv2d_transpose_layer(int64_t channels, int64_t size,
-                                     const hk_conv2d_transpose_layer_options *options)
+hk_module *(hk_conv2d_transpose_layer)(int64_t channels, int64_t size,
+                                       const hk_conv2d_transpose_layer_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_conv2d_transpose_layer_options, options);
     transpose_layer layer = {.channels = channels};
     if (options)
         layer.options = *options;
@@ -149,8 +152,9 @@ static hk_array *conv1d_forward(hk_module *self, hk_array *const *inputs, int co
                                             .groups = options->groups});
 }
 
-hk_module *hk_conv1d_layer(int64_t channels, int64_t size, const hk_conv1d_layer_options *options)
+hk_module *(hk_conv1d_layer)(int64_t channels, int64_t size, const hk_conv1d_layer_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_conv1d_layer_options, options);
     conv1d_layer layer = {.channels = channels, .size = size};
     if (options)
         layer.options = *options;

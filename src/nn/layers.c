@@ -1,4 +1,5 @@
 /* Layers: an operator and its parameters each. */
+#include "base/source.h"
 #include "nn/module.h"
 #include "op/op.h"
 
@@ -84,8 +85,9 @@ static hk_array *linear_forward(hk_module *self, hk_array *const *inputs, int co
     return (hk_linear)(x, weight, bias);
 }
 
-hk_module *hk_linear_layer(int64_t features, const hk_linear_layer_options *options)
+hk_module *(hk_linear_layer)(int64_t features, const hk_linear_layer_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_linear_layer_options, options);
     linear_layer layer = {.features = features};
     if (options)
         layer.options = *options;

@@ -1,4 +1,5 @@
 /* Recurrent layers one upon the other, in one direction or both. */
+#include "base/source.h"
 #include "nn/module.h"
 
 #include "base/text.h"
@@ -112,9 +113,10 @@ static void add_layer(hk_module *self, const stack *its, int index)
         hk_module_add(self, name, hki_recurrent_reversed(its->kind, its->features, true));
 }
 
-hk_module *hk_recurrent_stack(hk_recurrent_kind kind, int64_t features,
-                              const hk_recurrent_stack_options *options)
+hk_module *(hk_recurrent_stack)(hk_recurrent_kind kind, int64_t features,
+                                const hk_recurrent_stack_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_recurrent_stack_options, options);
     enum { MOST_LAYERS = 1024 };
     stack its = {.kind = kind, .features = features};
     if (options)

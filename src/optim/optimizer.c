@@ -92,8 +92,7 @@ static const hk_status *check_options(const update_method *method,
         if (!checks[i].is_good)
             return hki_status_create(HK_INVALID_ARGUMENT, NULL, "option %s is %g, but must be %s",
                                      checks[i].name, checks[i].value, checks[i].wants);
-        else if (hki_option_is_set(checks[i].value) && checks[i].of &&
-                 !(checks[i].of & method->has))
+        else if (checks[i].value != 0 && checks[i].of && !(checks[i].of & method->has))
             return hki_status_create(HK_INVALID_ARGUMENT, NULL,
                                      "option %s is %g, but %s has none; 0 would be right",
                                      checks[i].name, checks[i].value, method->name);

@@ -100,9 +100,8 @@ static bool check(const normalizing *self, char *why, size_t bytes)
                    HKI_SPLIT_MAX);
         return false;
     }
-    if (!isfinite(self->eps) || self->eps <= 0) {
-        hki_format(why, bytes, "eps is %g, but must be above 0, or 0 for the default, 1e-5",
-                   self->eps);
+    if (!isfinite(self->eps) || self->eps < 0) {
+        hki_format(why, bytes, "eps is %g, but must be finite and not below 0", self->eps);
         return false;
     }
     for (int i = 0; i < self->n; i++)
@@ -198,9 +197,8 @@ static void update_averages(const normalizing *self, const statistics *found)
 {
     HK_PAUSE;
     char why[128];
-    const bool is_good = self->momentum > 0 && self->momentum <= 1;
-    hki_format(why, sizeof why, "momentum is %g, but must be in (0, 1], or 0 for the default, 0.1",
-               self->momentum);
+    const bool is_good = self->momentum >= 0 && self->momentum <= 1;
+    hki_format(why, sizeof why, "momentum is %g, but must be in [0, 1]", self->momentum);
     for (int i = 0; i < self->n; i++) {
         if (!is_good) {
             fail_averages(self, i, NULL, why);
@@ -254,8 +252,8 @@ void(hk_batch_norm_over)(hk_group *group, hk_array *const *xs, hk_array *const *
                         .means = means,
                         .variances = variances,
                         .n = n,
-                        .eps = options && options->eps != 0 ? options->eps : 1e-5,
-                        .momentum = options && options->momentum != 0 ? options->momentum : 0.1};
+                        .eps = hki_option_or(options ? options->eps : 0, 1e-5),
+                        .momentum = hki_option_or(options ? options->momentum : 0, 0.1)};
     char why[512];
     if (!ys || !check(&self, why, sizeof why)) {
         refuse(&self, ys, ys ? why : "ys is NULL");
@@ -305,11 +303,11 @@ hk_module *hk_batch_norm_over_layer(hk_group *group, double eps, double momentum
     const hk_status *status = hk_group_status(group);
     if (!hk_ok(status))
         hki_module_fail(self, hk_status_code(status), "%s", hk_status_message(status));
-    if (!(isfinite(eps) && layer.options.eps > 0))
-        hki_module_fail(self, HK_INVALID_ARGUMENT, "eps is %g, but must be finite and positive",
+    if (!(isfinite(eps) && layer.options.eps >= 0))
+        hki_module_fail(self, HK_INVALID_ARGUMENT, "eps is %g, but must be finite and not below 0",
                         eps);
-    if (!(layer.options.momentum > 0 && layer.options.momentum <= 1))
-        hki_module_fail(self, HK_INVALID_ARGUMENT, "momentum is %g, but must be in (0, 1]",
+    if (!(layer.options.momentum >= 0 && layer.options.momentum <= 1))
+        hki_module_fail(self, HK_INVALID_ARGUMENT, "momentum is %g, but must be in [0, 1]",
                         momentum);
     return self;
 }

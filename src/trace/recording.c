@@ -1,5 +1,6 @@
 /* Recording: on request (hk_trace_start), or of a whole run (HOCKET_TRACE). */
 #include "base/hooks.h"
+#include "base/source.h"
 #include "base/whole_file.h"
 #include "device/device.h"
 #include "engine/engine.h"
@@ -84,8 +85,9 @@ static hk_trace *end_recording(hki_runtime *runtime)
     return result;
 }
 
-const hk_status *hk_trace_start(const hk_trace_options *options)
+const hk_status *(hk_trace_start)(const hk_trace_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_trace_options, options);
     const hki_status_facts facts = {.operation = "trace_start"};
     const uint64_t limit =
         options && options->memory_bytes ? options->memory_bytes : default_limit_bytes;

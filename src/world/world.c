@@ -1,5 +1,6 @@
 #include "world/world.h"
 #include "base/hooks.h"
+#include "base/source.h"
 #include "op/call/capture.h"
 
 #include "base/cancel.h"
@@ -206,8 +207,9 @@ hki_world *hki_world_get(void)
     return &world;
 }
 
-const hk_status *hk_world_init(const hk_world_options *options)
+const hk_status *(hk_world_init)(const hk_world_options *options)
 {
+    HKI_TAKE_OPTIONS(hk_world_options, options);
     const hk_status *status;
     pthread_mutex_lock(&start_lock);
     if (world.is_started) {

@@ -153,6 +153,10 @@ static void test_options()
     CHECK(std::fabs(hk::max(hk::rms_norm(small, {}, hk::rms_norm_options().with_eps(0))).item() -
                     1) < 1e-5);
     CHECK(hk::max(hk::rms_norm(small, {}, hk::rms_norm_options())).item() < 0.1);
+    const hk::array logits = hk::reshape(hk::arange(0, 6, 1), {2, 3});
+    const hk::array classes = hk::cast(hk::array{1, 0, 0}, HK_I32);
+    const auto first = hk::cross_entropy_loss_options().with_axis(0);
+    CHECK(hk::cross_entropy_loss(logits, classes, {}, first).shape() == hk::shape({}));
     const hk::array image = hk::ones({1, 1, 4, 4}), weight = hk::ones({1, 1, 3, 3});
     CHECK(hk::conv2d(image, weight).shape() == hk::shape({1, 1, 2, 2}));
     CHECK(hk::conv2d(image, weight, hk::ones({1})).to_vector<float>() == (floats{10, 10, 10, 10}));

@@ -1,5 +1,6 @@
-/* A program that was compiled with the headers of another version, in which structs of options end earlier or later. What lies behind the
- * struct in this program is no number, so that reading too far shows. */
+/* A program that was compiled with the headers of another version, in which structs of options
+ * end earlier or later. What lies behind the struct in this program is no number, so that
+ * reading too far shows. */
 #include <hocket/hocket.h>
 #include <math.h>
 #include <stdio.h>
