@@ -32,6 +32,7 @@ typedef enum kind {
     WRITE,
     RECOVER,
     MISFIT, /* shapes that do not go together */
+    KERNEL, /* a function of this program, or a promise that is kept or broken */
     KIND_COUNT
 } kind;
 
@@ -52,6 +53,7 @@ typedef struct program {
     uint64_t seed;
     int devices, threads, calls; /* calls of each thread */
     bool accelerated;            /* all devices but the first are accelerators */
+    bool has_kernels;            /* which GPUs would need functions for */
 } program;
 
 typedef struct thread {
@@ -67,6 +69,55 @@ typedef struct outcome {
 } outcome;
 
 static hk_array *arrays[MAX_DEVICES][ARRAYS];
+static bool are_accelerated; /* all devices but the first, of this program */
+
+/* ---- kernels of a program's own ------------------------------------------------------------- */
+
+/* What a kernel does follows from the values that it finds. */
+static void mix_rows(hk_task_call *call, int64_t begin, int64_t end)
+{
+    const int last = hk_task_view_count(call) - 1;
+    const hk_task_view out = hk_task_view_of(call, last);
+    for (int64_t i = begin; i < end; i++)
+        for (int64_t j = 0; j < out.shape.dims[1]; j++) {
+            int32_t *at = (int32_t *)out.data + i * out.strides[0] + j * out.strides[1];
+            uint32_t value = (uint32_t)*at;
+            for (int k = 0; k < last; k++) {
+                const hk_task_view in = hk_task_view_of(call, k);
+                value = value * 3 +
+                        (uint32_t)((const int32_t *)in.data)[i * in.strides[0] + j * in.strides[1]];
+            }
+            if (value % 8191 == 17) {
+                hk_task_refuse(call, "value %d is refused", (int)value);
+                return;
+            }
+            *at = (int32_t)(value % 1000003);
+        }
+}
+
+static int64_t rows(const hk_task_call *call)
+{
+    return hk_task_view_of(call, hk_task_view_count(call) - 1).shape.dims[0];
+}
+
+static double cost(const hk_task_call *call)
+{
+    return 2.0 * (double)rows(call) * 64;
+}
+
+static void mix(hk_task_call *call)
+{
+    mix_rows(call, 0, rows(call));
+}
+
+static void mix_part(hk_task_call *call)
+{
+    mix_rows(call, hk_task_begin(call), hk_task_end(call));
+}
+
+static const hk_kernel whole = {.name = "whole", .cpu = mix, .cost_ns = cost},
+                       divided = {.name = "divided", .cpu = mix_part, .extent = rows},
+                       waiting = {.name = "waiting", .cpu = mix, .waits = true};
 
 static uint64_t draw(uint64_t *state, uint64_t below)
 {
@@ -108,6 +159,8 @@ static instruction random_instruction(const program *p, uint64_t *random)
     instruction i = {.kind = (kind)draw(random, KIND_COUNT + 6)};
     if (i.kind >= KIND_COUNT)
         i.kind = COMBINE;
+    if (i.kind == KERNEL && !p->has_kernels)
+        i.kind = COMBINE;
     if ((i.kind == RECOVER || i.kind == MISFIT) && draw(random, 4))
         i.kind = WRITE;
     int device = (int)draw(random, (uint64_t)p->devices);
@@ -141,6 +194,37 @@ static hk_array *view_of(const slice *s)
     return hk_slice(arrays[s->device][s->array], s->axis, s->begin, s->end);
 }
 
+/* A promise that this thread keeps, or breaks, when it has the memory. */
+static void promise(hk_array *out, int value)
+{
+    hk_promise *self = hk_promise_create(HK_ACCESS(hk_updates(out)), NULL);
+    const hk_task_view view = hk_promise_view(self, 0);
+    if (view.data)
+        *(int32_t *)view.data += value;
+    if (value)
+        hk_promise_keep(self);
+    else
+        hk_promise_break(self, "it was not to be");
+}
+
+/* What is written is no input as well: that, hk_run would refuse. */
+static void run_kernel(const instruction *i, hk_array *out, hk_array *const in[2])
+{
+    const int count = same_place(&i->out, &i->in[0]) ? 0 : same_place(&i->out, &i->in[1]) ? 1 : 2;
+    const bool is_host = i->out.device == 0 || !are_accelerated;
+    const hk_kernel *kernel = i->name[0] == 'm' && is_host   ? &waiting
+                              : i->name[0] == 's' && is_host ? &divided
+                                                             : &whole;
+    hk_access accesses[] = {hk_reads(in[0]), hk_reads(in[1]), hk_updates(out)};
+    accesses[count] = accesses[2];
+    if (i->name[0] == 'd' && is_host)
+        promise(out, (int)i->value);
+    else if (count == 0 && i->value > 1)
+        hk_run(kernel, HK_ACCESS(hk_accumulates(out)), NULL, 0, NULL);
+    else
+        hk_run(kernel, accesses, count + 1, NULL, 0, NULL);
+}
+
 static void play_one(const instruction *i)
 {
     HK_SCOPE;
@@ -170,6 +254,9 @@ static void play_one(const instruction *i)
     }
     case RECOVER:
         hk_recover(out);
+        break;
+    case KERNEL:
+        run_kernel(i, out, in);
         break;
     default:
         in[1] = hk_slice(in[1], 1 - i->out.axis, 0, 5);
@@ -254,6 +341,7 @@ static void test_program(const program *p, int64_t inline_ns)
     memset(expected, 0, sizeof expected);
     memset(actual, 0, sizeof actual);
 
+    are_accelerated = p->accelerated;
     begin(p, HK_ENGINE_ASYNC, inline_ns, p->accelerated);
     for (int i = 0; i < p->threads; i++) {
         threads[i].program = p;
@@ -303,10 +391,11 @@ static void test_memory_is_bounded(void)
 }
 
 /* Beside one CPU device, as the environment has them. */
-static int accelerator_count(void)
+static int accelerator_count(bool *has_gpus)
 {
     CHECK(hk_ok(hk_runtime_init(&(hk_runtime_options){.cpu_devices = 1})));
     int count = hk_device_count() - 1;
+    *has_gpus = hk_ok(hk_device_status(hk_device_named("cuda:0")));
     hk_runtime_deinit();
     return count;
 }
@@ -314,7 +403,8 @@ static int accelerator_count(void)
 int main(int argc, char **argv)
 {
     const int seeds = argc > 1 ? atoi(argv[1]) : SEEDS;
-    const int accelerators = accelerator_count();
+    bool has_gpus;
+    const int accelerators = accelerator_count(&has_gpus);
     const bool accelerated = accelerators > 0;
     const int most = !accelerated || accelerators >= MAX_DEVICES ? MAX_DEVICES : accelerators + 1;
     for (int seed = 1; seed <= seeds; seed++)
@@ -323,7 +413,8 @@ int main(int argc, char **argv)
                          .devices = accelerated ? most : 1 + seed % MAX_DEVICES,
                          .threads = threads,
                          .calls = MAX_CALLS / threads / 2,
-                         .accelerated = accelerated};
+                         .accelerated = accelerated,
+                         .has_kernels = !has_gpus};
             test_program(&p, seed % 2 ? -1 : 4000);
         }
     CHECK(failures_seen > 8 * (uint64_t)seeds);

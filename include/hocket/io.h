@@ -70,6 +70,14 @@ typedef struct hk_save_options {
 HK_API const hk_status *hk_save(const char *path, const hk_save_entry *entries, size_t count,
                                 const hk_save_options *options);
 
+/* The same, and returns at once: what is saved are the values of this moment. Whatever is called
+ * afterwards, on these arrays too, goes on meanwhile. Returns an int64 array without axes, of a CPU
+ * device: how many bytes the arrays have; hk_wait of it tells, by the failures above, whether they
+ * are on disk. Takes a copy of the arrays in host memory. Two saves to one path should not be under
+ * way at a time. The end of the runtime, and of the process by exit, waits for the file. */
+HK_API hk_array *hk_save_async(const char *path, const hk_save_entry *entries, size_t count,
+                               const hk_save_options *options);
+
 /* ---- loading --------------------------------------------------------------------------------- */
 
 /* What a file has, and the way to its arrays. Immutable after create, counted, thread-safe. Keeps the file open. */
@@ -113,6 +121,11 @@ HK_API bool hk_archive_has(const hk_archive *archive, const char *name);
  * machine's. */
 HK_API hk_array *hk_archive_get(const hk_archive *archive, const char *name);
 
+/* The same, and returns at once: the values are read while other calls go on, and those that need
+ * the array wait for it. What fails then fails the array. Arrays of npz files are read at the call;
+ * the option map means nothing here. The archive may be released meanwhile. */
+HK_API hk_array *hk_archive_get_async(hk_archive *archive, const char *name);
+
 /* Texts about the file: how many, the i-th one's name, NULL where i is out of range, and the one of that name, NULL where there
  * is none. They live as long as the archive. */
 HK_API size_t hk_archive_metadata_count(const hk_archive *archive);
@@ -125,6 +138,11 @@ HK_AT_OPTIONS(const hk_status *, hk_save, hk_save_options,
                const hk_save_options *options),
               (path, entries, count, options))
 #define hk_save(...) hk_save_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS(hk_array *, hk_save_async, hk_save_options,
+              (hk_source at, const char *path, const hk_save_entry *entries, size_t count,
+               const hk_save_options *options),
+              (path, entries, count, options))
+#define hk_save_async(...) hk_save_async_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_OPTIONS(hk_archive *, hk_load, hk_load_options,
               (hk_source at, const char *path, hk_device device, const hk_load_options *options),
               (path, device, options))
@@ -132,6 +150,9 @@ HK_AT_OPTIONS(hk_archive *, hk_load, hk_load_options,
 HK_AT(hk_array *, hk_archive_get, (hk_source at, const hk_archive *archive, const char *name),
       (archive, name))
 #define hk_archive_get(...) hk_archive_get_at(HK_SOURCE, __VA_ARGS__)
+HK_AT(hk_array *, hk_archive_get_async, (hk_source at, hk_archive *archive, const char *name),
+      (archive, name))
+#define hk_archive_get_async(...) hk_archive_get_async_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS
 

@@ -50,6 +50,8 @@ HK_API int64_t hk_task_end(const hk_task_call *call);
 /* Memory of scratch_bytes, of this range alone, 64-byte aligned, not set; NULL: the kernel asks
  * for none. */
 HK_API void *hk_task_scratch(const hk_task_call *call);
+/* On a GPU: the CUstream, or cudaStream_t, that the work is to be put on; else NULL. */
+HK_API void *hk_task_stream(const hk_task_call *call);
 /* The runtime ends, so that nobody looks at what the call writes any more: a kernel that waits
  * should return. */
 HK_API bool hk_task_is_cancelled(const hk_task_call *call);
@@ -66,8 +68,13 @@ HK_API void hk_task_refuse(hk_task_call *call, const char *format, ...) HK_PRINT
  * other arrays: HOCKET_CHECK=1 finds the first of these, in arrays without gaps. */
 typedef struct hk_kernel {
     const char *name; /* in records and timelines; static text (default: "kernel") */
-    /* On CPU devices, and on simulated ones, whose memory is the host's. */
+    /* On CPU devices, and on simulated ones, whose memory is the host's. NULL: it does not run
+     * there. */
     void (*cpu)(hk_task_call *call);
+    /* On CUDA devices: called by a thread of that device, for all of the work. Puts kernels, copies
+     * and library calls on hk_task_stream(), and does not wait for them. Addresses, those of
+     * hk_task_scratch too, are the GPU's. What cannot be launched is told by hk_task_refuse. */
+    void (*cuda)(hk_task_call *call);
     /* It waits for something that is no computing, such as a file, a socket, or another thread:
      * it runs on a thread of its own beside the cores, and keeps none from computing. It has no
      * extent. */
@@ -97,8 +104,12 @@ typedef struct hk_kernel {
 
 typedef enum hk_access_mode {
     HK_READS = 1,
-    HK_WRITES = 2, /* all elements; what they were does not matter */
-    HK_UPDATES = 3 /* reads, and writes some or all */
+    HK_WRITES = 2,  /* all elements; what they were does not matter */
+    HK_UPDATES = 3, /* reads, and writes some or all */
+    /* Is added to. The kernel finds zeros, and what it makes of them is added to the array when the
+     * call's turn comes: x = x + it. So several such calls run at the same time, and the sum is
+     * what they give one after the other. Takes memory like the array's for each call. Not bool. */
+    HK_ACCUMULATES = 4
 } hk_access_mode;
 
 /* What a call does with an array. Made by the functions below. */
@@ -125,6 +136,10 @@ static inline hk_access hk_writes(hk_array *x)
 static inline hk_access hk_updates(hk_array *x)
 {
     return hk_access_of(x, HK_UPDATES);
+}
+static inline hk_access hk_accumulates(hk_array *x)
+{
+    return hk_access_of(x, HK_ACCUMULATES);
 }
 
 enum { HK_MAX_ACCESSES = 63 };
@@ -170,6 +185,57 @@ HK_AT_OPTIONS(hk_array *, hk_run_new, hk_run_options,
                const hk_run_options *options),
               (kernel, shape, dtype, accesses, count, args, args_bytes, options))
 #define hk_run_new(...) hk_run_new_at(HK_SOURCE, __VA_ARGS__)
+
+/* ---- promises ------------------------------------------------------------------------------- */
+
+/* What the program itself does with arrays, in a thread of its own, by another library, or when a
+ * message comes: a call that has no function, and ends when the program says so. Calls that use
+ * the arrays can be issued meanwhile, and wait for it.
+ *
+ *     hk_array *frame = hk_zeros(hk_shape(480, 640), HK_F32, (hk_device){NULL});
+ *     hk_promise *camera = hk_promise_create(HK_ACCESS(hk_writes(frame)), NULL);
+ *     hk_array *edges = hk_conv2d(frame, …);                  // issued, not run
+ *     ...
+ *     read_frame(hk_promise_view(camera, 0).data);            // in any thread, any time
+ *     hk_promise_keep(camera);
+ *
+ * One that is neither kept nor broken keeps what needs it waiting: when a thread has waited for ten
+ * seconds, that is said on the standard error, with name and line. The end of the runtime breaks
+ * it. A full run-ahead window lets a thread go on after 0.2 s while there are open promises, since
+ * it may be the one to keep them. In the serial engine a call that needs a promise waits for
+ * another thread to keep it. Thread-safe but for using a handle that has been taken. */
+typedef struct hk_promise hk_promise;
+
+/* May be NULL: defaults. */
+typedef struct hk_promise_options {
+    const char *name; /* in records and timelines; static text (default: "promise") */
+} hk_promise_options;
+
+/* Issues it, with accesses as hk_run's: to CPU arrays, and no captured step can have it. Does not
+ * block but for a full window. Where it cannot be made, what it would write has failed, and the
+ * handle is one that is not open. Never NULL; hk_promise_keep or hk_promise_break takes it. */
+HK_API hk_promise *hk_promise_create(const hk_access *accesses, int count,
+                                     const hk_promise_options *options);
+/* The array of an access, the program's until the promise is kept or broken. Blocks while
+ * earlier calls use the memory, which nobody does with new arrays. Has no data, and an ndim of
+ * -1, where index is none, the promise is not open, the thread is in a task, or a hook interrupts
+ * (hk_wait_hooks). */
+HK_API hk_task_view hk_promise_view(hk_promise *promise, int index);
+/* It can be kept yet: not where it could not be made, an array that it updates has failed, or the
+ * runtime has ended. */
+HK_API bool hk_promise_is_open(const hk_promise *promise);
+/* The arrays are as they are to be. Takes the handle; NULL does nothing. Does not block. */
+HK_API void hk_promise_keep(hk_promise *promise);
+/* What it writes fails with this message (HK_CANCELLED), and by it all that reads that. Takes the
+ * handle; NULL does nothing. Does not block. */
+HK_API void hk_promise_break(hk_promise *promise, const char *format, ...) HK_PRINTF(2, 3);
+
+/* The same with the source position of the call: see HK_SOURCE. */
+HK_AT_OPTIONS(hk_promise *, hk_promise_create, hk_promise_options,
+              (hk_source at, const hk_access *accesses, int count,
+               const hk_promise_options *options),
+              (accesses, count, options))
+#define hk_promise_create(...) hk_promise_create_at(HK_SOURCE, __VA_ARGS__)
 
 HK_END_DECLS
 

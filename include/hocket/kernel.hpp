@@ -30,6 +30,11 @@ inline hk_access updates(const array &x) noexcept
     return hk_updates(x.get());
 }
 
+inline hk_access accumulates(const array &x) noexcept
+{
+    return hk_accumulates(x.get());
+}
+
 /* A call, while its function runs. */
 class task_call
 {

@@ -17,9 +17,12 @@ typedef struct hki_hook_table {
      * ends it, when nothing runs any more. Neither may ask for the default runtime. */
     void (*runtime_started)(struct hki_runtime *runtime);
     void (*runtime_ending)(struct hki_runtime *runtime);
-    /* First of all, to see to it that tasks of classes that are outside end; true: what has been
+    /* Then, to see to it that tasks of classes that are outside end; true: what has been
      * issued is done before the runtime ends, else it is cancelled. */
     bool (*runtime_stopping)(struct hki_runtime *runtime);
+    /* First of all, while the engine works: sees to it that tasks of classes that are promises
+     * end. */
+    void (*promises_end)(struct hki_runtime *runtime);
     /* When all tasks have ended: when it returns, no thread is in hki_task_end any more. */
     void (*runtime_stopped)(struct hki_runtime *runtime);
     /* What the plug-in for GPUs is given. */
@@ -73,6 +76,7 @@ void hki_trace_runtime_started(struct hki_runtime *runtime);
 void hki_trace_runtime_ending(struct hki_runtime *runtime);
 bool hki_world_runtime_stopping(struct hki_runtime *runtime);
 void hki_world_runtime_stopped(struct hki_runtime *runtime);
+void hki_promises_end(struct hki_runtime *runtime);
 extern const struct hki_cuda_host hki_cuda_host_table;
 void hki_tape_drop(void *autograd);
 void hki_tape_record_view(hk_array *source, hk_array *view);

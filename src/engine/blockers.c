@@ -28,6 +28,11 @@ static const hk_status *drain(hki_runtime *runtime, const hki_device *device)
     if (blocked)
         return hki_status_lend(blocked);
     hki_wait_point point = hki_tracing_wait(runtime);
+    if (runtime->serial) {
+        hki_lock_acquire(&runtime->serial_lock);
+        hki_promises_await_locked(runtime, NULL);
+        hki_lock_release(&runtime->serial_lock);
+    }
     for (int i = 0; over && !runtime->serial && i < runtime->queue_count; i++)
         if (!device || runtime->queues[i]->device == device)
             over = hki_queue_drain(runtime->queues[i], &blocking);

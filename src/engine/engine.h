@@ -87,6 +87,9 @@ typedef struct hki_task_class {
     /* `run` gives the task, of one piece and a CPU device, to somebody outside the engine, who ends it by hki_task_end: then,
      * not when `run` returns, it is over. It has no prepare and no join. */
     bool is_outside;
+    /* With is_outside: the program itself ends the task, some time. The serial engine goes on meanwhile, and waits where
+     * something needs what the task writes. */
+    bool is_promise;
     /* `run` is called although inputs have failed, which hki_task_failure tells: others wait for what it has to say. */
     bool takes_failed;
     /* Optional: makes outputs and workspace real; runs once, before the pieces, in no particular
@@ -193,6 +196,12 @@ typedef struct hki_outside_end {
 void hki_task_end(hki_task *task, const hki_outside_end *end);
 /* Somebody waits for tasks now. */
 bool hki_runtime_is_awaited(const hki_runtime *runtime);
+/* How many more promises are open: a thread that waits for room may be the one to keep them. */
+void hki_runtime_count_promises(hki_runtime *runtime, int more);
+/* Some thread waits for the task, which has not ended, or for what comes behind it. */
+bool hki_task_is_awaited(hki_task *task);
+/* The runtime is about to end: whoever begins a task of a class that is_promise ends it at once. */
+bool hki_runtime_is_ending(const hki_runtime *runtime);
 
 /* A task that does the work of several calls says which of them its thread is at: failures then name its operation,
  * source and inputs. NULL: the task's own again. Lent until then. */

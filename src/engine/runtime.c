@@ -115,11 +115,15 @@ static hki_runtime *runtime_create(const hk_runtime_options *options)
     return runtime;
 }
 
-/* Ends what has been issued. Nothing is, and nothing is held, in the serial engine. */
+/* Ends what has been issued. Only promises are, and nothing is held, in the serial engine. */
 static void drain(hki_runtime *runtime)
 {
-    if (runtime->serial)
+    if (runtime->serial) {
+        hki_lock_acquire(&runtime->serial_lock);
+        hki_promises_await_locked(runtime, NULL);
+        hki_lock_release(&runtime->serial_lock);
         return;
+    }
     hki_holds_end_all(runtime);
     if (hki_is_stopping(runtime))
         hki_clock_hurry(runtime);
@@ -129,6 +133,9 @@ static void drain(hki_runtime *runtime)
 
 static void runtime_end(hki_runtime *runtime)
 {
+    atomic_store(&runtime->ending, true);
+    if (hki_hooks.promises_end)
+        hki_hooks.promises_end(runtime);
     if (hki_hooks.runtime_stopping && hki_hooks.runtime_stopping(runtime))
         drain(runtime);
     atomic_store(&runtime->stopping, true);

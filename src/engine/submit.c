@@ -83,12 +83,27 @@ static uint64_t take_sequence_locked(hki_runtime *runtime, hki_task *task)
     return sequence;
 }
 
+/* Again from the first one, while waiting has let others issue. */
+static void await_promises_locked(const hki_task *task)
+{
+    hki_runtime *runtime = task->runtime;
+    for (int i = 0; i < task->spec.access_count && runtime->promised; i++) {
+        if (!hki_promise_is_open_locked(runtime, &task->spec.accesses[i]))
+            continue;
+        hki_promises_await_locked(runtime, &task->spec.accesses[i]);
+        i = -1;
+    }
+    hki_promises_complete_locked(runtime);
+}
+
 static uint64_t submit_serial(hki_task *task)
 {
     hki_runtime *runtime = task->runtime;
     bool nested = hki_in_task(); /* then this thread holds the lock already */
-    if (!nested)
+    if (!nested) {
         hki_lock_acquire(&runtime->serial_lock);
+        await_promises_locked(task);
+    }
     hki_biased_acquire(&runtime->issue_lock);
     const uint64_t sequence = take_sequence_locked(runtime, task);
     note_issued_locked(runtime, task);

@@ -1,7 +1,7 @@
-#include "array/array.h"
+#include "io/archive.h"
+
 #include "base/regular_file.h"
 #include "base/source.h"
-#include "io/elements.h"
 #include "io/format.h"
 #include "io/npy.h"
 #include "io/npz.h"
@@ -189,6 +189,28 @@ static hk_array *refuse_name(const hk_archive *self, const char *name)
         example);
 }
 
+/* NULL: there is none. */
+static const hki_io_entry *find(const hk_archive *self, const char *name)
+{
+    const bool is_only = !name && self->contents.count == 1;
+    return is_only ? self->contents.entries
+           : name  ? hki_io_contents_find(&self->contents, name)
+                   : NULL;
+}
+
+bool hki_archive_find(const hk_archive *self, const char *name, hki_io_origin *origin)
+{
+    if (!self || self == &no_memory_archive || !hk_ok(self->status))
+        return false;
+    *origin = (hki_io_origin){self->path, &self->source, find(self, name)};
+    return origin->entry && !origin->entry->unsupported && !origin->entry->is_member;
+}
+
+hki_device *hki_archive_device(const hk_archive *self)
+{
+    return self->device;
+}
+
 hk_array *(hk_archive_get)(const hk_archive *self, const char *name)
 {
     hki_array_uncapturable("archive_get",
@@ -201,11 +223,7 @@ hk_array *(hk_archive_get)(const hk_archive *self, const char *name)
     hk_status_release(status);
     if (x)
         return x;
-    const bool is_only = !name && self->contents.count == 1;
-    const hki_io_entry *entry = is_only ? self->contents.entries
-                                : name  ? hki_io_contents_find(&self->contents, name)
-                                        : NULL;
-    const hki_io_origin origin = {self->path, &self->source, entry};
-    return entry ? hki_io_make_array(&origin, (hk_device){self->device}, self->may_map)
-                 : refuse_name(self, name);
+    const hki_io_origin origin = {self->path, &self->source, find(self, name)};
+    return origin.entry ? hki_io_make_array(&origin, (hk_device){self->device}, self->may_map)
+                        : refuse_name(self, name);
 }

@@ -70,8 +70,7 @@ bool hki_io_read_elements(const hki_io_source *source, const hki_io_entry *entry
     return true;
 }
 
-/* "file: array "name" " into text. */
-static void introduce(const hki_io_origin *origin, char *text, size_t bytes)
+void hki_io_introduce(const hki_io_origin *origin, char *text, size_t bytes)
 {
     char path[HKI_NAME_SHOWN_BYTES], name[HKI_IO_NAME_BYTES];
     hki_show_name(path, sizeof path, origin->path);
@@ -96,7 +95,7 @@ static hk_code fill(void *context, void *to, size_t bytes, char *why, size_t why
     (void)bytes; /* which follow from shape and dtype, as the entry's do */
     if (hki_io_read_elements(origin->source, origin->entry, self->member, to, &error))
         return HK_OK;
-    introduce(origin, who, sizeof who);
+    hki_io_introduce(origin, who, sizeof who);
     snprintf(why, why_bytes, "%s: %s", who, error.text);
     return error.code;
 }
@@ -169,7 +168,7 @@ static hk_array *refuse(const hki_io_origin *origin, hk_device device, const hki
     char who[WHO_BYTES];
     HKI_HOLD(held);
     hki_device *home = hki_device_hold(device, &held);
-    introduce(origin, who, sizeof who);
+    hki_io_introduce(origin, who, sizeof who);
     if (error)
         return hki_array_create_failed(home, operation, NULL, 0, error->code, "%s: %s", who,
                                        error->text);

@@ -17,6 +17,9 @@ typedef struct hki_io_origin {
  * allow it, without a copy. Blocks while it reads. */
 hk_array *hki_io_make_array(const hki_io_origin *origin, hk_device device, bool may_map);
 
+/* "file: array "name"" into text. */
+void hki_io_introduce(const hki_io_origin *origin, char *text, size_t bytes);
+
 /* Reads all elements, in C order and this machine's byte order, bools 0 or 1: entry->bytes. member: of a zip file; else NULL. */
 bool hki_io_read_elements(const hki_io_source *source, const hki_io_entry *entry,
                           hki_zip_stream *member, void *to, hki_io_error *error);

@@ -42,8 +42,9 @@ static bool check_kernel(refusal *self, const hk_kernel *kernel, const hk_access
 {
     if (!kernel)
         return refuse(self, HK_INVALID_ARGUMENT, "argument kernel is NULL");
-    if (!kernel->cpu)
-        return refuse(self, HK_INVALID_ARGUMENT, "the kernel has no function: its cpu is NULL");
+    if (!kernel->cpu && !kernel->cuda)
+        return refuse(self, HK_INVALID_ARGUMENT,
+                      "the kernel has no function: its cpu and cuda are NULL");
     if (count < least || count > HK_MAX_ACCESSES)
         return refuse(self, HK_INVALID_ARGUMENT, "count is %d, but must be from %d to %d", count,
                       least, HK_MAX_ACCESSES);
@@ -85,7 +86,7 @@ static bool check_access(refusal *self, const hki_kernel_run *run, int index)
 {
     const hk_access *access = &run->accesses[index];
     const hk_array *x = access->x;
-    if (access->mode < HK_READS || access->mode > HK_UPDATES)
+    if (access->mode < HK_READS || access->mode > HK_ACCUMULATES)
         return refuse(self, HK_INVALID_ARGUMENT, "the mode of array %d is %d, which is no mode",
                       index, (int)access->mode);
     const hk_status *gone = hki_array_gone(x);
@@ -97,6 +98,10 @@ static bool check_access(refusal *self, const hki_kernel_run *run, int index)
     }
     if (x->failed)
         return refuse(self, HK_INVALID_ARGUMENT, "array %d has failed", index);
+    if (access->mode == HK_ACCUMULATES && x->dtype == HK_BOOL)
+        return refuse(self, HK_INVALID_ARGUMENT,
+                      "array %d is to be added to, but its dtype is bool; hk_updates is for it",
+                      index);
     if (writes(access) && x->read_only)
         return refuse(self, HK_INVALID_ARGUMENT,
                       "array %d is to be written, but is a broadcast view or memory for reading; "
@@ -169,11 +174,12 @@ static bool check_device(refusal *self, const hki_kernel_run *run)
                           "array to another device",
                           i, device->name, run->device->name);
     }
-    if (run->device->class->kernels != HKI_CPU)
+    const bool is_gpu = run->device->class->run_own;
+    if (!(is_gpu ? run->kernel.cuda : run->kernel.cpu))
         return refuse(self, HK_UNSUPPORTED,
-                      "a program's kernels run on CPU devices yet, not on %s; hk_to_device brings "
-                      "arrays there",
-                      run->device->name);
+                      "the kernel has no function for %s: its %s is NULL; hk_to_device brings "
+                      "arrays to another device",
+                      run->device->name, is_gpu ? "cuda" : "cpu");
     if (run->device->class->kind != HKI_CPU && run->kernel.waits)
         return refuse(self, HK_UNSUPPORTED,
                       "a kernel that waits runs on CPU devices, not on %s; hk_to_device brings "
@@ -282,7 +288,8 @@ static bool issue(refusal *self, const hki_kernel_run *run)
 {
     hki_capture *capture = hki_capturing;
     if (capture && run->kernel.release) {
-        hki_array_uncapturable(run->kernel.name, "its arguments end with the call");
+        hki_array_uncapturable(run->kernel.name, run->promise ? "a promise is kept once"
+                                                              : "its arguments end with the call");
         capture = NULL;
     }
     if (capture)
@@ -319,19 +326,36 @@ static hki_device *device_of(const hk_run_options *options, const hk_access *acc
                                                                 : other;
 }
 
-void(hk_run)(const hk_kernel *kernel, const hk_access *accesses, int count, const void *args,
-             size_t args_bytes, const hk_run_options *options)
+static void run_or_fail(const hk_kernel *kernel, const hk_access *accesses, int count,
+                        const void *args, size_t args_bytes, const hk_run_options *options,
+                        hk_promise *promise)
 {
-    HKI_TAKE_OPTIONS(hk_run_options, options);
     refusal problem = {.code = HK_OK};
     if (check_kernel(&problem, kernel, accesses, count, 1, args, args_bytes)) {
         hki_kernel_run run = run_of(kernel, accesses, count, args, args_bytes, options);
         run.device = device_of(options, accesses, count, NULL);
+        run.promise = promise;
         if (check(&problem, &run) && issue(&problem, &run))
             return;
     }
     let_go(kernel, args);
     fail(&problem, kernel, accesses, count);
+}
+
+void(hk_run)(const hk_kernel *kernel, const hk_access *accesses, int count, const void *args,
+             size_t args_bytes, const hk_run_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_run_options, options);
+    run_or_fail(kernel, accesses, count, args, args_bytes, options, NULL);
+}
+
+void hki_kernel_run_promise(const hk_kernel *kernel, const hk_access *accesses, int count,
+                            hk_promise *promise)
+{
+    if (promise)
+        run_or_fail(kernel, accesses, count, &promise, sizeof promise, NULL, promise);
+    else
+        fail(&(const refusal){HK_OUT_OF_MEMORY, "out of host memory"}, kernel, accesses, count);
 }
 
 /* ---- new results ---------------------------------------------------------------------------- */

@@ -16,6 +16,7 @@ typedef struct payload {
     int64_t extent, range_count;
     size_t scratch_bytes;
     double moved_bytes;
+    hk_promise *promise;
     void *args; /* behind all else; NULL: none */
     int count;
     bool is_checked;            /* HOCKET_CHECK */
@@ -29,14 +30,14 @@ struct hk_task_call {
     const payload *payload;
     hki_task *task; /* NULL: the kernel is asked about a call that is not issued yet */
     int64_t range, begin, end;
-    void *scratch;
+    void *scratch, *stream;
 };
 
 /* ---- what kernels ask ----------------------------------------------------------------------- */
 
-hk_task_view hk_task_view_of(const hk_task_call *call, int index)
+hk_task_view hki_kernel_view(const void *argument, int index)
 {
-    const payload *self = call->payload;
+    const payload *self = argument;
     hk_task_view view = {.shape = {.ndim = -1}};
     if (index < 0 || index >= self->count)
         return view;
@@ -47,6 +48,11 @@ hk_task_view hk_task_view_of(const hk_task_call *call, int index)
     memcpy(view.shape.dims, tensor->dims, sizeof view.shape.dims);
     memcpy(view.strides, tensor->strides, sizeof view.strides);
     return view;
+}
+
+hk_task_view hk_task_view_of(const hk_task_call *call, int index)
+{
+    return hki_kernel_view(call->payload, index);
 }
 
 int hk_task_view_count(const hk_task_call *call)
@@ -74,9 +80,14 @@ void *hk_task_scratch(const hk_task_call *call)
     return call->scratch;
 }
 
+void *hk_task_stream(const hk_task_call *call)
+{
+    return call->stream;
+}
+
 bool hk_task_is_cancelled(const hk_task_call *call)
 {
-    return call->task && !hki_runtime_alive(hki_task_get_spec(call->task)->device->runtime);
+    return call->task && hki_runtime_is_ending(hki_task_get_spec(call->task)->device->runtime);
 }
 
 void hk_task_refuse(hk_task_call *call, const char *format, ...)
@@ -122,7 +133,8 @@ static bool prepare(hki_task *task, void *argument)
         }
         hki_tensor_resolve(&self->tensors[i]);
     }
-    self->is_checked = atomic_load_explicit(&hki_config_checks, memory_order_relaxed);
+    self->is_checked = atomic_load_explicit(&hki_config_checks, memory_order_relaxed) &&
+                       hki_device_is_host(hki_task_get_spec(task)->device);
     if (self->is_checked)
         self->read_sum = sum_read(self);
     return true;
@@ -169,10 +181,11 @@ static void join(hki_task *task, void *argument)
 
 static void finish(hki_task *task, void *argument)
 {
-    (void)task;
     const payload *self = argument;
     for (int i = 0; i < self->count; i++)
         hki_storage_release_use(self->tensors[i].storage);
+    if (self->promise)
+        hki_runtime_count_promises(hki_task_get_spec(task)->device->runtime, -1);
     if (self->kernel.release)
         self->kernel.release(self->args);
 }
@@ -223,6 +236,58 @@ static const hki_task_class waiting_class = {.is_outside = true,
                                              .describe = describe,
                                              .operands = operands};
 
+/* ---- on a GPU ------------------------------------------------------------------------------- */
+
+typedef struct launch {
+    hki_task *task;
+    const payload *payload;
+} launch;
+
+static void put_on_stream(void *argument, void *stream, void *workspace)
+{
+    const launch *self = argument;
+    hk_task_call call = {.payload = self->payload,
+                         .task = self->task,
+                         .end = self->payload->extent,
+                         .scratch = workspace,
+                         .stream = stream};
+    self->payload->kernel.cuda(&call);
+}
+
+static void run_on_stream(hki_task *task, void *argument, int64_t range)
+{
+    const payload *self = argument;
+    hki_device *device = hki_task_get_spec(task)->device;
+    (void)range;
+    device->class->run_own(device, self->scratch_bytes, put_on_stream, &(launch){task, self});
+}
+
+static const hki_task_class stream_class = {.enqueues = true,
+                                            .prepare = prepare,
+                                            .run = run_on_stream,
+                                            .finish = finish,
+                                            .describe = describe,
+                                            .operands = operands};
+
+/* ---- promises ------------------------------------------------------------------------------- */
+
+static void begin_promise(hki_task *task, void *argument, int64_t range)
+{
+    const payload *self = argument;
+    (void)range;
+    if (prepare(task, argument))
+        hki_promise_begin(self->promise, task, argument);
+    else
+        hki_task_end(task, &(const hki_outside_end){.begin_ticks = hki_ticks()});
+}
+
+static const hki_task_class promise_class = {.is_outside = true,
+                                             .is_promise = true,
+                                             .run = begin_promise,
+                                             .finish = finish,
+                                             .describe = describe,
+                                             .operands = operands};
+
 static const hki_task_class kernel_class = {.prepare = prepare,
                                             .run = run,
                                             .join = join,
@@ -265,7 +330,9 @@ static void ask(payload *self, hki_task_spec *spec)
     double cost_ns = kernel->cost_ns ? kernel->cost_ns(&call) : 0;
     cost_ns = cost_ns > 0 && cost_ns < 1e15 ? cost_ns : 0;
     self->scratch_bytes = kernel->scratch_bytes ? kernel->scratch_bytes(&call) : 0;
-    self->range_count = count_ranges(self->extent, cost_ns, spec->device->core_count);
+    self->range_count = spec->class == &kernel_class
+                            ? count_ranges(self->extent, cost_ns, spec->device->core_count)
+                            : 1;
     spec->piece_count = self->range_count;
     spec->cost.time_ns = cost_ns;
     spec->cost.memory_bytes = self->moved_bytes;
@@ -273,7 +340,7 @@ static void ask(payload *self, hki_task_spec *spec)
         (int64_t)(cost_ns > 0 ? cost_ns : hki_kernel_time_expect(kernel->cpu, self->moved_bytes));
 }
 
-bool hki_kernel_issue(const hki_kernel_run *run)
+bool hki_kernel_submit(const hki_kernel_run *run)
 {
     const size_t tensors = sizeof(payload) + (size_t)run->count * sizeof(hki_tensor);
     const size_t modes = hki_round_up_bytes((size_t)run->count, alignof(max_align_t));
@@ -285,7 +352,8 @@ bool hki_kernel_issue(const hki_kernel_run *run)
     payload *self = hki_task_payload(task);
     hki_task_spec *spec = hki_task_get_spec(task);
     unsigned char *mode = (unsigned char *)self + tensors;
-    *self = (payload){.kernel = run->kernel, .count = run->count, .modes = mode};
+    *self = (payload){
+        .kernel = run->kernel, .count = run->count, .promise = run->promise, .modes = mode};
     if (run->args_bytes) {
         self->args = mode + modes;
         memcpy(mode + modes, run->args, run->args_bytes);
@@ -300,12 +368,17 @@ bool hki_kernel_issue(const hki_kernel_run *run)
         self->moved_bytes += (double)span.moved_bytes;
     }
     spec->access_count = run->count;
-    spec->class = run->kernel.waits ? &waiting_class : &kernel_class;
+    spec->class = run->promise                  ? &promise_class
+                  : run->device->class->run_own ? &stream_class
+                  : run->kernel.waits           ? &waiting_class
+                                                : &kernel_class;
     spec->device = run->device;
     spec->operation = run->kernel.name;
     if (run->priority)
         spec->priority = run->priority;
     ask(self, spec);
+    if (run->promise)
+        hki_runtime_count_promises(run->device->runtime, 1);
     hki_task_submit(task);
     return true;
 }

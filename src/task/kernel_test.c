@@ -250,7 +250,7 @@ static void test_arguments(void)
         fails(bad, code, message);                                                                 \
     } while (0)
     FAILS(HK_INVALID_ARGUMENT, "kernel is NULL", NULL, HK_ACCESS(hk_writes(bad)));
-    FAILS(HK_INVALID_ARGUMENT, "its cpu is NULL", &empty, HK_ACCESS(hk_writes(bad)));
+    FAILS(HK_INVALID_ARGUMENT, "its cpu and cuda are NULL", &empty, HK_ACCESS(hk_writes(bad)));
     FAILS(HK_INVALID_ARGUMENT, "array 0 is NULL", &negate_kernel,
           HK_ACCESS(hk_reads(NULL), hk_writes(bad)));
     FAILS(HK_INVALID_ARGUMENT, "arrays 0 and 1 share memory", &negate_kernel,
@@ -280,6 +280,61 @@ static void test_arguments(void)
     hk_recover(bad);
     CHECK(hk_ok(hk_wait(bad)) && at(bad, 7) == 8);
     clear_failures();
+}
+
+/* ---- sums by several calls ------------------------------------------------------------------ */
+
+/* Adds the elements of x, in float32, to the one of y. */
+static void sum_up(hk_task_call *call)
+{
+    const hk_task_view x = hk_task_view_of(call, 0), y = hk_task_view_of(call, 1);
+    atomic_fetch_add(&calls, 1);
+    for (int64_t i = 0; i < x.shape.dims[0]; i++)
+        *element(&y, 0) += *element(&x, i);
+    if (*element(&x, 0) < 0)
+        hk_task_refuse(call, "x begins with %g", (double)*element(&x, 0));
+}
+static const hk_kernel sum_kernel = {.name = "sum_up", .cpu = sum_up};
+
+static hk_array *sums(hk_array *x, hk_array *total)
+{
+    for (int i = 0; i < 16; i++)
+        hk_run(&sum_kernel,
+               HK_ACCESS(hk_reads(hk_slice(x, 0, 4 * i, 4 * i + 4)), hk_accumulates(total)), NULL,
+               0, NULL);
+    return total;
+}
+
+/* The sums of fours, in the order of the calls, on what was there. */
+static void test_accumulates(void)
+{
+    HK_SCOPE;
+    hk_array *x = hk_multiply(line(64, 1), 0.1);
+    float values[64], expected = 5;
+    CHECK(hk_ok(hk_to_host(x, values, sizeof values)));
+    for (int i = 0; i < 16; i++) {
+        float four = 0;
+        for (int j = 0; j < 4; j++)
+            four += values[4 * i + j];
+        expected += four;
+    }
+    hk_array *total = sums(x, hk_full(hk_shape(1), 5, HK_F32, hk_device_default()));
+    CHECK(at(total, 0) == expected);
+
+    /* One that refuses fails the sum. A view's neighbours are left alone. */
+    hk_array *both = line(2, 0), *second = hk_slice(both, 0, 1, 2);
+    CHECK(at(sums(x, second), 0) == expected - 4 && at(both, 0) == 0);
+    hk_assign(second, line(1, 0));
+    sums(hk_concat((hk_array *[]){line(32, -40), line(32, 1)}, 2, 0), second);
+    fails(second, HK_INVALID_ARGUMENT, "x begins with -40");
+    CHECK(at(both, 0) == 0);
+
+    hk_array *bad = hk_zeros(hk_shape(1), HK_BOOL, hk_device_default());
+    hk_run(&sum_kernel, HK_ACCESS(hk_reads(x), hk_accumulates(bad)), NULL, 0, NULL);
+    fails(bad, HK_INVALID_ARGUMENT, "its dtype is bool");
+    bad = line(1, 1);
+    hk_run(&sum_kernel, HK_ACCESS(hk_reads(bad), hk_accumulates(bad)), NULL, 0, NULL);
+    fails(bad, HK_INVALID_ARGUMENT, "share memory");
 }
 
 static void write_input(hk_task_call *call)
@@ -399,6 +454,14 @@ static void test_capture(void)
     CHECK(text && strstr(text, "scale_add"));
     free(text);
     hk_graph_release(graph);
+
+    hk_array *many = line(64, 1), *sum = hk_zeros(hk_shape(1), HK_F32, hk_device_default());
+    hk_capture_begin(&many, 1);
+    sums(many, sum);
+    graph = hk_capture_end(NULL);
+    hk_replay(graph, &many, 1);
+    CHECK(hk_ok(hk_graph_status(graph)) && at(sum, 0) == 2 * 64 * 65 / 2);
+    hk_graph_release(graph);
 }
 
 /* ---- kernels that wait ---------------------------------------------------------------------- */
@@ -507,6 +570,7 @@ int main(void)
         test_tiles();
         test_refusal();
         test_arguments();
+        test_accumulates();
         test_guard();
         test_devices();
         test_gradient();

@@ -22,7 +22,7 @@ struct hki_runtime {
 
     /* Read everywhere, written seldom. */
     _Alignas(HKI_CACHE_LINE) unsigned generation; /* of forks */
-    _Atomic(bool) ended, stopping;
+    _Atomic(bool) ended, stopping, ending;        /* in the order ending, stopping, ended */
     bool serial, accelerated; /* accelerated: has devices whose tasks end by a clock of their own */
     _Atomic(int) failed_vars; /* variables with failed ranges, and one more while it is stopping */
     _Atomic(hki_trace *) trace; /* NULL: nothing is recorded */
@@ -69,6 +69,10 @@ struct hki_runtime {
     _Atomic(int64_t) peak_held_bytes;
 
     _Alignas(HKI_CACHE_LINE) hki_lock serial_lock;
+    _Atomic(uint32_t) promise_ends; /* that the serial engine has seen */
+    hki_task *promised;             /* the serial engine's tasks that are promises; serial lock */
+    _Atomic(int) drains;            /* threads that wait for all of a queue */
+    _Atomic(int) promise_count;     /* see hki_runtime_count_promises */
 
     hki_lock failures_lock;         /* root failures, and every variable's list */
     const hk_status *first_failure; /* earliest issued, counted */

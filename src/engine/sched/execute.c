@@ -103,6 +103,10 @@ hki_task *hki_execute(hki_executor *executor, hki_claim claim)
     hki_run_point point = hki_tracing_begin(task);
     const bool is_divided = hki_is_divided(task), is_whole = claim.piece < 0;
     if (is_whole && (!hki_task_start(task) || task->runtime->serial)) {
+        if (task->started && task->spec.class->is_promise) {
+            hki_promise_put_locked(task);
+            return NULL;
+        }
         if (task->started)
             run_serially(task, &point);
         hki_tracing_end(&point, task);

@@ -18,6 +18,71 @@ void hki_outside_await(hki_task *task)
     atomic_store(&task->signalled, 0);
 }
 
+/* ---- promises, in the serial engine -------------------------------------------------------------------------------------- */
+
+static bool conflict(const hki_task *task, const hki_access *access)
+{
+    bool found = !access;
+    for (int i = 0; i < task->spec.access_count && !found; i++) {
+        const hki_access *own = &task->spec.accesses[i];
+        found = own->var == access->var && own->begin < access->end && access->begin < own->end &&
+                ((own->mode | access->mode) & HKI_WRITE);
+    }
+    return found;
+}
+
+void hki_promise_put_locked(hki_task *task)
+{
+    hki_runtime *runtime = task->runtime;
+    task->queue_next = runtime->promised;
+    runtime->promised = task;
+    hki_outside_run(task);
+}
+
+bool hki_promise_is_open_locked(hki_runtime *runtime, const hki_access *access)
+{
+    bool found = false;
+    for (hki_task *task = runtime->promised; task && !found; task = task->queue_next)
+        found = conflict(task, access) && atomic_load(&task->signalled) != HKI_SIGNALLED;
+    return found;
+}
+
+void hki_promises_complete_locked(hki_runtime *runtime)
+{
+    hki_executor executor = {0};
+    for (hki_task **link = &runtime->promised, *task; (task = *link);) {
+        if (atomic_load(&task->signalled) != HKI_SIGNALLED) {
+            link = &task->queue_next;
+            continue;
+        }
+        *link = task->queue_next;
+        atomic_store(&task->signalled, 0);
+        hki_task_complete(&executor, task);
+    }
+    hki_slot_give_back(&executor.returns);
+}
+
+void hki_promises_sleep_locked(hki_runtime *runtime, uint32_t seen, int64_t timeout_ns)
+{
+    hki_lock_release(&runtime->serial_lock);
+    atomic_fetch_add(&runtime->scheduler->waiters, 1);
+    hki_futex_wait(&runtime->promise_ends, seen, timeout_ns);
+    atomic_fetch_sub(&runtime->scheduler->waiters, 1);
+    hki_lock_acquire(&runtime->serial_lock);
+}
+
+void hki_promises_await_locked(hki_runtime *runtime, const hki_access *access)
+{
+    uint32_t seen = atomic_load(&runtime->promise_ends);
+    while (hki_promise_is_open_locked(runtime, access)) {
+        hki_promises_sleep_locked(runtime, seen, -1);
+        seen = atomic_load(&runtime->promise_ends);
+    }
+    hki_promises_complete_locked(runtime);
+}
+
+/* ---- ending ---------------------------------------------------------------------------------------------------------------- */
+
 static void note_failure(hki_task *task, const hki_outside_end *end)
 {
     if (!end->failure)
@@ -40,9 +105,14 @@ void hki_task_end(hki_task *task, const hki_outside_end *end)
     hki_runtime *runtime = task->runtime;
     note_failure(task, end);
     task->started = end->has_begun;
-    if (runtime->serial) { /* which notes the run itself */
+    if (runtime->serial) { /* which notes the run itself, but for promises */
+        const bool is_promise = task->spec.class->is_promise;
+        if (is_promise)
+            note_run(task, end->begin_ticks);
         if (atomic_exchange(&task->signalled, HKI_SIGNALLED) == HKI_SLEEPING)
             hki_futex_wake(&task->signalled, 1);
+        if (is_promise) /* which may be gone */
+            hki_futex_bump(&runtime->promise_ends, INT32_MAX);
         return;
     }
     note_run(task, end->begin_ticks);
@@ -55,4 +125,14 @@ void hki_task_end(hki_task *task, const hki_outside_end *end)
 bool hki_runtime_is_awaited(const hki_runtime *runtime)
 {
     return atomic_load_explicit(&runtime->scheduler->waiters, memory_order_relaxed) > 0;
+}
+
+bool hki_runtime_is_ending(const hki_runtime *runtime)
+{
+    return atomic_load(&runtime->ending);
+}
+
+void hki_runtime_count_promises(hki_runtime *runtime, int more)
+{
+    atomic_fetch_add(&runtime->promise_count, more);
 }

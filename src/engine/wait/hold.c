@@ -19,9 +19,15 @@ struct hki_range_hold {
 
 /* ---- who waits for whom -------------------------------------------------------------------------------- */
 
+/* In place of a task: any thread's wait. */
+static const char any_wait;
+#define ANY_WAIT ((const hki_task *)(const void *)&any_wait)
+
 static bool is_meant(const hki_task *it, const hki_task *task, const hki_device *device)
 {
-    return task ? it == task : !it->is_wait && (!device || it->spec.device == device);
+    return task == ANY_WAIT ? it->is_wait
+           : task           ? it == task
+                            : !it->is_wait && (!device || it->spec.device == device);
 }
 
 /* What is behind a hold cannot start, so that lists of those who wait for it only grow. Expects that the thread keeps order. */
@@ -59,6 +65,20 @@ const hk_status *hki_holds_block(hki_runtime *runtime, const hki_task *task,
     }
     hki_lock_release(&runtime->holds_lock);
     return status;
+}
+
+bool hki_task_is_awaited(hki_task *task)
+{
+    hki_runtime *runtime = task->runtime;
+    int visits = 0;
+    if (runtime->serial)
+        return hki_runtime_is_awaited(runtime);
+    if (atomic_load_explicit(&runtime->drains, memory_order_relaxed))
+        return true;
+    hki_ring_acquire(runtime);
+    const bool found = reaches(task, ANY_WAIT, NULL, &visits);
+    hki_biased_release(&runtime->issue_lock);
+    return found;
 }
 
 /* ---- beginning and ending ------------------------------------------------------------------------------ */

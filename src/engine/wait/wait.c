@@ -7,7 +7,8 @@
 #include "engine/wait/help.h"
 
 enum {
-    BLOCKED_NS = 200000000,       /* of a thread that may have borrowed what all others wait for */
+    BLOCKED_NS =
+        200000000, /* of a thread that may have what all others wait for, or a promise to keep */
     PATIENCE_NS = 2 * HKI_SPIN_NS /* of a thread beyond the soft bound, while nothing finishes */
 };
 
@@ -191,6 +192,26 @@ const hk_status *hki_wait_hold(const hki_waiting *self, bool writes, hki_task **
     return status;
 }
 
+/* The serial engine's. False: interrupted. */
+static bool await_promises_locked(const hki_waiting *self, hki_blocking *blocking)
+{
+    hki_runtime *runtime = self->var->runtime;
+    const hki_access access = {self->var, self->begin, self->end, HKI_READ};
+    const bool is_told = self->keep && hki_blocking_is_told();
+    for (;;) {
+        const uint32_t seen = atomic_load(&runtime->promise_ends);
+        if (!hki_promise_is_open_locked(runtime, &access))
+            break;
+        if (is_told)
+            hki_blocking_begin(blocking);
+        hki_promises_sleep_locked(runtime, seen, is_told ? HKI_LOOK_NS : -1);
+        if (is_told && hki_blocking_look(blocking, hki_clock_ns()))
+            return false;
+    }
+    hki_promises_complete_locked(runtime);
+    return true;
+}
+
 const hk_status *hki_wait_with(const hki_waiting *self)
 {
     hki_runtime *runtime = self->var->runtime;
@@ -202,10 +223,12 @@ const hk_status *hki_wait_with(const hki_waiting *self)
         return hki_wait_hold(self, false, NULL);
     hki_wait_point point = hki_tracing_wait(runtime);
     hki_blocking blocking = {0};
-    const bool over = acquire(&runtime->serial_lock, self->keep ? &blocking : NULL);
+    bool over = acquire(&runtime->serial_lock, self->keep ? &blocking : NULL);
+    const bool is_locked = over;
+    over = over && await_promises_locked(self, &blocking);
     hki_tracing_waited(&point, HKI_TRACE_WAIT_ARRAY, -1);
     const hk_status *status = over ? read_range(self) : hki_interrupted("wait");
-    if (over)
+    if (is_locked)
         hki_lock_release(&runtime->serial_lock);
     hki_blocking_end(&blocking);
     return status;
@@ -226,10 +249,13 @@ static uint64_t has_not_come(const void *moment)
     hki_var *var = self->what->var;
     hki_runtime *runtime = var->runtime;
     if (runtime->serial) {
-        const bool is_idle = hki_lock_try(&runtime->serial_lock);
-        if (is_idle)
-            hki_lock_release(&runtime->serial_lock);
-        return !is_idle;
+        if (!hki_lock_try(&runtime->serial_lock))
+            return true;
+        const bool is_open = hki_promise_is_open_locked(
+            runtime, &(hki_access){var, self->what->begin, self->what->end, HKI_READ});
+        hki_promises_complete_locked(runtime);
+        hki_lock_release(&runtime->serial_lock);
+        return is_open;
     }
     hki_ring_acquire(runtime);
     if (!self->sequence) {
@@ -329,8 +355,10 @@ bool hki_queue_drain(hki_queue *queue, hki_blocking *blocking)
     if (!acquire(&queue->flip_lock, blocking))
         return false;
     is_draining = true;
+    atomic_fetch_add(&queue->runtime->drains, 1);
     hki_place_note_wait(NULL);
     const bool over = drain_locked(queue, blocking);
+    atomic_fetch_sub(&queue->runtime->drains, 1);
     is_draining = false;
     hki_lock_release(&queue->flip_lock);
     return over;
@@ -379,8 +407,9 @@ void hki_wait_to_issue(hki_runtime *runtime, uint64_t output_bytes)
         atomic_fetch_add_explicit(&runtime->throttle->window_waits, 1, memory_order_relaxed);
         hki_wait_point point = hki_tracing_wait(runtime);
         const hk_status *blocked = hki_holds_block(runtime, NULL, NULL);
-        const bool has_room =
-            wait_for_room(&wanted, blocked ? BLOCKED_NS : INT64_MAX, HKI_LEASE_LEAVE, &blocking);
+        const bool has_room = wait_for_room(
+            &wanted, blocked || atomic_load(&runtime->promise_count) ? BLOCKED_NS : INT64_MAX,
+            HKI_LEASE_LEAVE, &blocking);
         hk_status_release(blocked);
         hki_tracing_waited(&point, HKI_TRACE_WAIT_WINDOW, -1);
         hki_throttle_set_soft(runtime, 0);

@@ -19,6 +19,7 @@ static void make_class(void)
 {
     opened.class = hki_cuda_device_class;
     opened.class.run_call = hki_cuda_run_call;
+    opened.class.run_own = hki_cuda_run_own;
     opened.class.copy_tensor = hki_cuda_run_copy;
     opened.class.sum = hki_cuda_run_sum;
     opened.class.can_fuse = hki_cuda_can_fuse;

@@ -27,6 +27,18 @@ void hki_cuda_run_call(hki_device *device, const hki_kernel_call *call)
         nvtxRangePop();
 }
 
+void hki_cuda_run_own(hki_device *device, size_t workspace_bytes, hki_launch_fn *launch,
+                      void *argument)
+{
+    hki_cuda_stream *stream = hki_cuda_stream_begin(device, HKI_QUEUE_COMPUTE);
+    void *workspace =
+        stream && workspace_bytes ? hki_cuda_workspace(stream, workspace_bytes) : NULL;
+    if (!stream || (workspace_bytes && !workspace))
+        return;
+    launch(argument, hki_cuda_stream_handle(stream), workspace);
+    hki_cuda_ok(stream, cudaGetLastError(), "a kernel of the program");
+}
+
 static bool is_one_of(hki_cuda_kernel_fn kernel, const hki_cuda_kernel_fn *list, size_t count)
 {
     for (size_t i = 0; i < count; i++)

@@ -5,6 +5,8 @@
 #include "op/cuda/cuda_kernels.h"
 
 void hki_cuda_run_call(hki_device *device, const hki_kernel_call *call);
+void hki_cuda_run_own(hki_device *device, size_t workspace_bytes, hki_launch_fn *launch,
+                      void *argument);
 void hki_cuda_run_copy(hki_device *device, const hki_tensor *from, const hki_tensor *to);
 void hki_cuda_run_sum(hki_device *device, hk_dtype dtype, const void *const *inputs,
                       int input_count, void *const *outputs, int output_count, size_t size);
