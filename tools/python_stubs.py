@@ -19,7 +19,7 @@ PACKAGE = pathlib.Path(__file__).resolve().parent.parent / "python" / "hocket"
 HEAD = '''# Written by tools/python_stubs.py from the package: do not edit.
 import builtins as _b
 import sys
-from collections.abc import Callable as _Callable, Iterator as _Iterator, Sequence as _Sequence
+from collections.abc import Callable as _Callable, Generator as _Generator, Iterator as _Iterator, Sequence as _Sequence
 from types import ModuleType as _ModuleType
 from typing import Any, TypeVar as _TypeVar, final as _final
 
@@ -68,7 +68,7 @@ RESULTS = {
     "unique_counts": "Any", "unique_inverse": "Any", "__array_namespace_info__": "Any", "devices": "list[Device]",
     "tolist": "Any", "item": "Any", "numpy": "_np.ndarray", "__array__": "_np.ndarray", "is_ready": "_b.bool", "fill": "None",
     "__array_namespace__": "_ModuleType", "__dlpack__": "Any", "__dlpack_device__": "tuple[int, int]", "__iter__": "_Iterator[Array]",
-    "__contains__": "_b.bool", "__complex__": "complex", "__format__": "str", "__repr__": "str", "__divmod__": "tuple[Array, Array]",
+    "__contains__": "_b.bool", "__complex__": "complex", "__format__": "str", "__repr__": "str", "__await__": "_Generator[Any, Any, Array]", "__divmod__": "tuple[Array, Array]",
     "__rdivmod__": "tuple[Array, Array]", "__reduce__": "Any", "__reversed__": "_Iterator[Array]", "__round__": "Any", "__trunc__": "int", "__bytes__": "bytes", "tobytes": "bytes", "lend": "Any",
 }
 # What the slots of the extension's types are, which tell no signature.

@@ -13,6 +13,7 @@
 #include <exception>
 #include <hocket/array.hpp>
 #include <hocket/kernel.h>
+#include <utility>
 
 namespace hk
 {
@@ -101,6 +102,71 @@ void run(const char *name, std::initializer_list<hk_access> accesses, Function f
     hk_run_at(at, &kernel, accesses.begin(), static_cast<int>(accesses.size()), &owned,
               sizeof owned, nullptr);
 }
+
+/* Arrays that the program fills itself: see hk_promise_create. One that goes without having been
+ * kept breaks. */
+class promise
+{
+  public:
+    explicit promise(std::initializer_list<hk_access> accesses, const char *name = nullptr,
+                     hk_source at = here())
+    {
+        hk_promise_options options = {};
+        options.name = name;
+        handle_ =
+            hk_promise_create_at(at, accesses.begin(), static_cast<int>(accesses.size()), &options);
+    }
+    promise(promise &&other) noexcept : handle_(other.handle_)
+    {
+        other.handle_ = nullptr;
+    }
+    promise &operator=(promise &&other) noexcept
+    {
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    promise(const promise &) = delete;
+    promise &operator=(const promise &) = delete;
+    ~promise()
+    {
+        hk_promise_break(handle_, "the promise went without having been kept");
+    }
+    hk_task_view view(int index = 0) const noexcept
+    {
+        return hk_promise_view(handle_, index);
+    }
+    bool is_open() const noexcept
+    {
+        return hk_promise_is_open(handle_);
+    }
+    void keep() noexcept
+    {
+        hk_promise_keep(std::exchange(handle_, nullptr));
+    }
+    void fail(const std::string &why) noexcept
+    {
+        hk_promise_break(std::exchange(handle_, nullptr), "%s", why.c_str());
+    }
+
+  private:
+    hk_promise *handle_ = nullptr;
+};
+
+/* The priority of what this thread issues while the object lives: see hk_priority_set. */
+class priority
+{
+  public:
+    explicit priority(int value) noexcept : before_(hk_priority_set(value)) {}
+    ~priority()
+    {
+        hk_priority_set(before_);
+    }
+    priority(const priority &) = delete;
+    priority &operator=(const priority &) = delete;
+
+  private:
+    int before_;
+};
 
 } // namespace hk
 

@@ -1,7 +1,7 @@
 # Written by tools/python_stubs.py from the package: do not edit.
 import builtins as _b
 import sys
-from collections.abc import Callable as _Callable, Iterator as _Iterator, Sequence as _Sequence
+from collections.abc import Callable as _Callable, Generator as _Generator, Iterator as _Iterator, Sequence as _Sequence
 from types import ModuleType as _ModuleType
 from typing import Any, TypeVar as _TypeVar, final as _final
 
@@ -56,6 +56,8 @@ class Array:
     def strides(self) -> tuple[int, ...]: ...
     def __array__(self, dtype: _DTypeLike | None = ..., copy: _b.bool | None = ...) -> _np.ndarray: ...
     def __array_namespace__(self, /, *, api_version: Any = ...) -> _ModuleType: ...
+    def __await__(self) -> _Generator[Any, Any, Array]:
+        """``await x`` is ``x.wait()`` that lets other coroutines run meanwhile."""
     def __bytes__(self) -> bytes:
         """The elements in memory, in C order. Waits."""
     def __complex__(self) -> complex: ...
@@ -290,6 +292,21 @@ uint32: DType
 uint64: DType
 uint8: DType
 
+class Kernel:
+    """A compiled function as a task: see hk.kernel."""
+    def __call__(self, *, reads: Any = ..., writes: Any = ..., updates: Any = ..., accumulates: Any = ..., args: Any = ..., priority: Any = ...) -> Any: ...
+    def __init__(self, address: Any, name: Any, owner: Any = ...) -> None: ...
+class Promise:
+    """Arrays that something else will fill: see hk.promise."""
+    def __init__(self, handle: Any) -> None: ...
+    def fail(self, message: Any) -> Any:
+        """The Arrays fail by this message, and everything that reads them."""
+    @property
+    def is_open(self) -> Any: ...
+    def keep(self) -> Any:
+        """The Arrays are as they are to be: what waits for them goes on. Any thread may call it, once."""
+    def view(self, index: Any = ...) -> Any:
+        """The memory of an Array, writes first, as a NumPy array (a memoryview where there is no NumPy). It is not to be used after keep."""
 class function:
     """A function of Arrays with a gradient of its own."""
     def __call__(self, *args: Any, **options: Any) -> Any: ...
@@ -302,6 +319,11 @@ class pause:
     def __call__(self, func: _Function) -> _Function: ...
     def __enter__(self) -> Any: ...
     def __exit__(self, *exception: Any) -> None: ...
+class priority:
+    """Calls that this thread issues within it, Hocket's own too, have this priority: of what is ready, the highest goes first."""
+    def __enter__(self) -> Any: ...
+    def __exit__(self, *_: Any) -> None: ...
+    def __init__(self, value: Any) -> None: ...
 class record:
     """``with hk.record():`` notes the calls of this thread, so that gradients can follow from them."""
     def __call__(self, func: _Function) -> _Function: ...
@@ -488,13 +510,17 @@ def isnan(x: _ArrayLike) -> Array:
     """Whether x is NaN, as bool."""
 def jvp(function: Any, args: Any, tangents: Any) -> Any:
     """(the result of function, how it changes to first order where its arguments move along the tangents): Jacobian-vector products."""
+def kernel(function: Any, *, name: Any = ...) -> Any:
+    """A compiled function that can be called on Arrays, as a task on a core: without the GIL, at the same time as others."""
+def kernel_from_c(source: Any, name: Any, *, compiler: Any = ..., options: Any = ...) -> Any:
+    """hk.kernel of a function in C, which is compiled now: see there. source: C that defines ``name``; <stdint.h> and <math.h> are included."""
 def less(x: _ArrayLike, y: _ArrayLike) -> Array:
     """Whether x is less than y, as bool."""
 def less_equal(x: _ArrayLike, y: _ArrayLike) -> Array:
     """Whether x is at most y, as bool."""
 def linspace(start: Any, stop: Any, /, num: int, *, dtype: _DTypeLike | None = ..., device: _DeviceLike | None = ..., endpoint: _b.bool = ...) -> Array:
     """num numbers from start to stop at even distances; float32, or complex64 of complex ones, unless dtype says otherwise."""
-def load(path: Any, *, names: Any = ..., device: _DeviceLike | None = ..., map: Any = ..., format: Any = ...) -> Any:
+def load(path: Any, *, names: Any = ..., device: _DeviceLike | None = ..., map: Any = ..., format: Any = ..., wait: Any = ...) -> Any:
     """Loads a file of save, or NumPy's: a dict of Arrays with .metadata; of an npy file the Array. format: see save."""
 def load_checkpoint(path: Any, **parts: Any) -> Any:
     """What save_checkpoint saved: loads those of the given parts that have load(), and the random stream; gives the others as a dict."""
@@ -562,6 +588,8 @@ def power(x1: _ArrayLike, x2: _ArrayLike, /) -> Array:
     """x1 to the power of x2."""
 def prod(x: _ArrayLike, /, axis: _Axes = ..., *, dtype: _DTypeLike | None = ..., keepdims: _b.bool = ...) -> Array:
     """Product along axes, or of all; dtypes as of sum."""
+def promise(*, writes: Any = ..., updates: Any = ..., name: Any = ...) -> Any:
+    """A Promise to fill Arrays: calls that use them may be issued at once, and run when it has been kept, by whatever thread."""
 def ravel(x: _ArrayLike, /) -> Array:
     """The elements in C order along one axis."""
 def real(x: _ArrayLike) -> Array:
@@ -586,7 +614,7 @@ def rsqrt(x: _ArrayLike) -> Array:
     """Reciprocal square root: infinite for 0, NaN below."""
 def runtime(*, cpu_devices: Any = ..., cpu_cores: Any = ..., engine: Any = ..., run_ahead_calls: Any = ..., run_ahead_bytes: Any = ..., inline_ns: Any = ..., memory_bytes: Any = ..., sim: Any = ..., cuda: Any = ..., cuda_memory_bytes: Any = ..., cuda_tf32: Any = ..., cuda_nccl: Any = ..., flush_subnormals: Any = ...) -> Any:
     """Starts the runtime, before the first call that needs it. Zeros mean the defaults; each has an environment variable."""
-def save(path: Any, arrays: Any, *, metadata: Any = ..., compress: Any = ..., format: Any = ...) -> Any:
+def save(path: Any, arrays: Any, *, metadata: Any = ..., compress: Any = ..., format: Any = ..., wait: Any = ...) -> Any:
     """Saves arrays as one file; waits until it is on disk, whole."""
 def save_checkpoint(path: Any, **parts: Any) -> Any:
     """Saves a training as one file, .safetensors, from which load_checkpoint goes on."""

@@ -24,11 +24,13 @@ def _format(name):
     return 0 if name is None else FORMATS.index(name) + 1
 
 
-def save(path, arrays, *, metadata=None, compress=False, format=None):
+def save(path, arrays, *, metadata=None, compress=False, format=None, wait=True):
     """Saves arrays as one file; waits until it is on disk, whole.
 
     arrays: a dict by name of Arrays, NumPy's or others with dtypes; of npy one. metadata: a dict of texts, which safetensors alone keeps. compress: npz.
-    format: "safetensors", "npy" or "npz"; None: what the path's ending says.
+    format: "safetensors", "npy" or "npz"; None: what the path's ending says. wait=False: returns at once, and what is saved are the values of
+    this moment, whatever is done to the arrays meanwhile; the result is an int64 Array without axes, how many bytes were saved, whose
+    ``wait()`` raises what kept the file from being written. The end of the process waits for it.
     """
     if not isinstance(arrays, dict):
         arrays = {"array": arrays}
@@ -38,38 +40,41 @@ def save(path, arrays, *, metadata=None, compress=False, format=None):
         if isinstance(array, dict):
             raise TypeError(f"{name} is a dict; names such as {name + '.x'!r} would keep its arrays")
     arrays = {name: _asarray(array) if hasattr(array, "__array__") else array for name, array in arrays.items()}
-    _core._save(path, arrays, dict(metadata or {}), compress, _format(format))
+    return _core._save(path, arrays, dict(metadata or {}), compress, _format(format), wait)
 
 
-def load(path, *, names=None, device=None, map=False, format=None):
+def load(path, *, names=None, device=None, map=False, format=None, wait=True):
     """Loads a file of save, or NumPy's: a dict of Arrays with .metadata; of an npy file the Array. format: see save.
 
     names: of the arrays to load; None: all, which raises what keeps one of them from being loaded, and says which others there are.
     map: large arrays of CPU devices are the file's pages, so that loading takes no time. The file must not be changed in place or cut short
     while they live, which changes values or kills the process; without map it is read.
+    wait=False: returns when it is known what the file has; arrays (of npz files apart) are read while other calls go on, and what is wrong with
+    one then fails it.
     """
     archive = _core._open_archive(path, device, map, _format(format))
     known, metadata = archive.facts()
+    get = archive.get if wait else archive.get_async
     if names is None and known == [""]:
-        return archive.get("")
-    loaded = Loaded(_some(archive, path, known, names) if names is not None else _all(archive, known))
+        return get("")
+    loaded = Loaded(_some(get, path, known, names) if names is not None else _all(get, known))
     loaded.metadata = metadata
     return loaded
 
 
-def _some(archive, path, known, names):
+def _some(get, path, known, names):
     names = [names] if isinstance(names, str) else list(names)
     missing = [name for name in names if name not in known]
     if missing:
         raise KeyError(f"{_os.fsdecode(path)!r} has no array {missing[0]!r}; there {_listed(known)}")
-    return {name: archive.get(name) for name in names}
+    return {name: get(name) for name in names}
 
 
-def _all(archive, known):
+def _all(get, known):
     arrays, failures = {}, []
     for name in known:
         try:
-            arrays[name] = archive.get(name)
+            arrays[name] = get(name)
         except _errors.Error as error:
             failures.append(error)
     if not failures:

@@ -319,6 +319,14 @@ def _array_interface(self):
     return {"version": 3, "shape": x.shape, "typestr": _TYPES[self.dtype.name], "strides": strides, "data": memoryview(x)}
 
 
+def _await(self):
+    """``await x`` is ``x.wait()`` that lets other coroutines run meanwhile."""
+    from asyncio import get_running_loop
+
+    return (yield from get_running_loop().run_in_executor(None, self.wait).__await__())
+
+
+Array.__await__ = _await
 Array.__array_interface__ = property(_array_interface)
 
 

@@ -47,41 +47,48 @@ static hk_save_entry *arrays_of(PyObject *dict, size_t *count)
 
 /* The GIL is let go, so the dicts are copies of the program's. */
 static PyObject *save_entries(const char *path, PyObject *arrays, PyObject *metadata, bool compress,
-                              hk_file_format format)
+                              hk_file_format format, bool waits)
 {
     size_t count = 0, texts = 0;
     hk_save_entry *entries = arrays_of(arrays, &count);
     hk_metadata_entry *about = entries ? metadata_of(metadata, &texts) : NULL;
     bool good = false;
+    hk_array *saved = NULL;
     if (about) {
         const hk_save_options options = {
             .format = format, .compress = compress, .metadata = about, .metadata_count = texts};
         hk_source at = py_source();
         py_gil_release();
-        const hk_status *status = hk_save_at(at, path, entries, count, &options);
+        const hk_status *status = NULL;
+        if (waits)
+            status = hk_save_at(at, path, entries, count, &options);
+        else
+            saved = hk_save_async_at(at, path, entries, count, &options);
         py_gil_take();
-        good = py_check(status);
+        good = saved || py_check(status);
     }
     free(about);
     free(entries);
+    if (saved)
+        return py_wrap(saved);
     if (!good)
         return NULL;
     Py_RETURN_NONE;
 }
 
-/* _save(path, {name: Array}, {text: text}, compress, hk_file_format) */
+/* _save(path, {name: Array}, {text: text}, compress, hk_file_format, waits) */
 static PyObject *save(PyObject *self, PyObject *arguments)
 {
     (void)self;
     PyObject *path, *arrays, *metadata;
-    int compress, format;
-    if (!PyArg_ParseTuple(arguments, "O&O!O!pi", PyUnicode_FSConverter, &path, &PyDict_Type,
-                          &arrays, &PyDict_Type, &metadata, &compress, &format))
+    int compress, format, waits;
+    if (!PyArg_ParseTuple(arguments, "O&O!O!pip", PyUnicode_FSConverter, &path, &PyDict_Type,
+                          &arrays, &PyDict_Type, &metadata, &compress, &format, &waits))
         return NULL;
     PyObject *own_arrays = PyDict_Copy(arrays), *own_metadata = PyDict_Copy(metadata);
     PyObject *result = own_arrays && own_metadata
                            ? save_entries(PyBytes_AsString(path), own_arrays, own_metadata,
-                                          compress, (hk_file_format)format)
+                                          compress, (hk_file_format)format, waits)
                            : NULL;
     Py_XDECREF(own_arrays);
     Py_XDECREF(own_metadata);
@@ -93,9 +100,11 @@ static PyObject *save(PyObject *self, PyObject *arguments)
 
 static PyObject *archive_facts(PyObject *self, PyObject *unused);
 static PyObject *archive_get(PyObject *self, PyObject *name);
+static PyObject *archive_get_async(PyObject *self, PyObject *name);
 static PyMethodDef archive_methods[] = {
     {"facts", archive_facts, METH_NOARGS, NULL},
     {"get", archive_get, METH_O, NULL},
+    {"get_async", archive_get_async, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 PY_COUNTED(archive, hk_archive, "hocket._core.Archive", "An open file of arrays.", archive_methods,
@@ -146,6 +155,14 @@ static PyObject *archive_get(PyObject *self, PyObject *text)
     hk_array *x = hk_archive_get_at(at, of, *name ? name : NULL); /* of an npy file "" */
     py_gil_take();
     return py_wrap(x);
+}
+
+static PyObject *archive_get_async(PyObject *self, PyObject *text)
+{
+    const char *name = py_chars(text, "the name of an array");
+    if (!name)
+        return NULL;
+    return py_wrap(hk_archive_get_async_at(py_source(), archive_handle(self), *name ? name : NULL));
 }
 
 /* _open_archive(path, device, map, hk_file_format) */

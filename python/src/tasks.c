@@ -1,6 +1,7 @@
 /* Python functions as tasks: hocket/kernel.h. */
 #include "training.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* What a call owns, in its arguments. */
@@ -48,6 +49,7 @@ typedef struct task_view {
     Py_ssize_t shape[HK_MAX_NDIM], strides[HK_MAX_NDIM], bytes;
     int exports;
     bool is_read_only, has_ended;
+    PyObject *owner; /* NULL, or what keeps the memory */
 } task_view;
 
 static PyTypeObject *view_type;
@@ -88,6 +90,7 @@ static void release_buffer(PyObject *object, Py_buffer *buffer)
 static void view_free(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
+    Py_XDECREF(((task_view *)self)->owner);
     PyObject_Free(self);
     Py_DECREF(type);
 }
@@ -107,13 +110,14 @@ static bool view_type_init(PyObject *module)
     return view_type && PyModule_AddType(module, view_type) == 0;
 }
 
-static PyObject *view_of(hk_task_view of, bool is_read_only)
+PyObject *py_task_view(hk_task_view of, bool is_read_only, PyObject *owner)
 {
     task_view *self = PyObject_New(task_view, view_type);
     if (!self)
         return NULL;
     self->of = of;
     self->exports = 0;
+    self->owner = Py_XNewRef(owner);
     self->is_read_only = is_read_only;
     self->has_ended = false;
     self->bytes = (Py_ssize_t)hk_dtype_bytes(of.dtype);
@@ -148,7 +152,7 @@ static void run(hk_task_call *call)
     PyGILState_STATE state = PyGILState_Ensure();
     PyObject *views = PyTuple_New(count), *result = NULL;
     for (int i = 0; views && i < count; i++) {
-        PyObject *view = view_of(hk_task_view_of(call, i), modes[i] == HK_READS);
+        PyObject *view = py_task_view(hk_task_view_of(call, i), modes[i] == HK_READS, NULL);
         if (!view || PyTuple_SetItem(views, i, view) < 0)
             Py_CLEAR(views);
     }
@@ -170,14 +174,14 @@ static void run(hk_task_call *call)
 /* ---- issuing -------------------------------------------------------------------------------- */
 
 /* Interned: records name it. */
-static const char *static_name(PyObject *name)
+const char *py_static_name(PyObject *name)
 {
     PyObject *interned = Py_NewRef(name);
     PyUnicode_InternInPlace(&interned);
     return py_chars(interned, "name"); /* the reference stays for good */
 }
 
-static bool check_arrays(const py_arrays *arrays)
+bool py_tasks_check(const py_arrays *arrays)
 {
     if (arrays->count > HK_MAX_ACCESSES || arrays->count == 0) {
         PyErr_Format(PyExc_ValueError, "a task has %d arrays, but may have from 1 to %d",
@@ -222,7 +226,7 @@ static PyObject *task(PyObject *self, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "OUOii", &function, &name, &sequence, &reads, &writes) ||
         !py_arrays_from(sequence, "an array of a task", &arrays))
         return NULL;
-    const char *text = check_arrays(&arrays) ? static_name(name) : NULL;
+    const char *text = py_tasks_check(&arrays) ? py_static_name(name) : NULL;
     if (text)
         issue(function, text, &arrays, reads, writes);
     py_arrays_release(&arrays);
@@ -231,7 +235,99 @@ static PyObject *task(PyObject *self, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
+/* ---- kernels by address --------------------------------------------------------------------- */
+
+typedef void flat_function(void *const *data, const int64_t *sizes, const void *args);
+
+/* What a call's arguments begin with; behind it are those of the function. */
+typedef struct flat {
+    flat_function *function;
+    char padding[8];
+} flat;
+
+static bool is_without_gaps(const hk_task_view *view)
+{
+    int64_t step = 1;
+    bool fits = true;
+    for (int i = view->shape.ndim - 1; i >= 0; i--) {
+        fits = fits && (view->shape.dims[i] == 1 || view->strides[i] == step);
+        step *= view->shape.dims[i];
+    }
+    return fits || step == 0;
+}
+
+static void run_flat(hk_task_call *call)
+{
+    const flat *self = hk_task_args(call);
+    void *data[HK_MAX_ACCESSES];
+    int64_t sizes[HK_MAX_ACCESSES];
+    for (int i = 0; i < hk_task_view_count(call); i++) {
+        const hk_task_view view = hk_task_view_of(call, i);
+        if (!is_without_gaps(&view)) {
+            hk_task_refuse(call, "array %d has gaps; hk.contiguous copies it", i);
+            return;
+        }
+        data[i] = view.data;
+        sizes[i] = 1;
+        for (int j = 0; j < view.shape.ndim; j++)
+            sizes[i] *= view.shape.dims[j];
+    }
+    self->function(data, sizes, self + 1);
+}
+
+/* _run(address, name, arrays, modes, args, priority): modes: a byte for each array. */
+static PyObject *run_kernel(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    PyObject *name, *sequence;
+    unsigned long long address;
+    const char *modes, *args;
+    Py_ssize_t mode_count, args_bytes;
+    int priority;
+    py_arrays arrays;
+    hk_access accesses[HK_MAX_ACCESSES];
+    if (!PyArg_ParseTuple(arguments, "KOOy#y#i", &address, &name, &sequence, &modes, &mode_count,
+                          &args, &args_bytes, &priority) ||
+        !py_arrays_from(sequence, "an array of a kernel", &arrays))
+        return NULL;
+    const char *text =
+        py_tasks_check(&arrays) && mode_count == arrays.count ? py_static_name(name) : NULL;
+    flat *own = text ? calloc(1, sizeof *own + (size_t)args_bytes) : NULL;
+    if (own) {
+        own->function = (flat_function *)(uintptr_t)address;
+        memcpy(own + 1, args, (size_t)args_bytes);
+        for (int i = 0; i < arrays.count; i++)
+            accesses[i] = hk_access_of(arrays.handles[i], (hk_access_mode)modes[i]);
+        hk_run_at(py_source(), &(const hk_kernel){.name = text, .cpu = run_flat}, accesses,
+                  arrays.count, own, sizeof *own + (size_t)args_bytes,
+                  &(const hk_run_options){.priority = priority});
+        py_settle_all(arrays.handles, arrays.count);
+        free(own);
+    } else if (text) {
+        PyErr_NoMemory();
+    }
+    py_arrays_release(&arrays);
+    if (PyErr_Occurred() || py_was_interrupted())
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* _priority(value): the one before. */
+static PyObject *priority(PyObject *self, PyObject *value)
+{
+    (void)self;
+    const long wanted = PyLong_AsLong(value);
+    if (PyErr_Occurred())
+        return NULL;
+    if (wanted < 0 || wanted > 255)
+        return PyErr_Format(PyExc_ValueError, "the priority is %ld, but may be from 0 to 255",
+                            wanted);
+    return PyLong_FromLong(hk_priority_set((int)wanted));
+}
+
 static PyMethodDef functions[] = {
+    {"_priority", priority, METH_O, NULL},
+    {"_run", run_kernel, METH_VARARGS, NULL},
     {"_task", task, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

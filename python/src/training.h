@@ -93,6 +93,13 @@ bool py_files_init(PyObject *module);
 bool py_runs_init(PyObject *module);
 bool py_ranks_init(PyObject *module);
 bool py_tasks_init(PyObject *module);
+bool py_promises_init(PyObject *module);
+/* An array of a task or promise, as what has a buffer. owner: kept with it; NULL: nobody. */
+PyObject *py_task_view(hk_task_view of, bool is_read_only, PyObject *owner);
+/* Raises where no task can have them. */
+bool py_tasks_check(const py_arrays *arrays);
+/* Interned, for records; the reference stays for good. */
+const char *py_static_name(PyObject *name);
 /* Of a capsule of hocket.world; NULL after raising. */
 hk_group *py_group_from(PyObject *object);
 

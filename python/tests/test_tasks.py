@@ -116,3 +116,161 @@ for i in range(5):
                             env=dict(os.environ, HOCKET_ENGINE=engine))
     assert result.returncode == 0, result.stderr
     assert result.stdout.split() == ["1.0", "2.0", "3.0", "4.0", "5.0"], result.stderr
+
+
+# ---- compiled functions
+
+HALF = "void half(void **data, int64_t *sizes, double *args) { for (int64_t i = 0; i < sizes[0]; i++) ((float *)data[0])[i] *= args[0]; }"
+SUM = "void sum(float **x, int64_t *sizes, void *args) { for (int64_t i = 0; i < sizes[0]; i++) x[1][0] += x[0][i]; }"
+
+
+def test_kernel_from_c():
+    half = hk.kernel_from_c(HALF, "half")
+    x = hk.arange(6, dtype=hk.float32)
+    (y,) = half(updates=[x], args=[0.5], priority=1)
+    assert y is x and np.array_equal(np.asarray(x), np.arange(6) / 2)
+    half(updates=[hk.reshape(x, (2, 3))], args=[4.0])
+    assert np.array_equal(np.asarray(x), np.arange(6) * 2)
+    total = hk.full((1,), 3, dtype=hk.float32)
+    kernel = hk.kernel_from_c(SUM, "sum")
+    for _ in range(20):
+        kernel(reads=[x], accumulates=[total])
+    assert float(total[0]) == 3 + 20 * 30
+
+
+def test_kernel_refuses():
+    half = hk.kernel_from_c(HALF, "half")
+    x = hk.zeros((4, 4))
+    with pytest.raises(hk.errors.Error, match="array 0 has gaps"):
+        half(updates=[x[:, 1]], args=[1.0])
+        x.wait()
+    with pytest.raises(ValueError, match="refuses the source"):
+        hk.kernel_from_c("void f( {", "f")
+    with pytest.raises(ValueError, match="no function 'g'"):
+        hk.kernel_from_c("void f(void) {}", "g")
+    with pytest.raises(TypeError, match="function is str"):
+        hk.kernel("half")
+    with pytest.raises(ValueError, match="address"):
+        hk.kernel(0)
+
+
+def test_kernel_of_ctypes():
+    import ctypes
+
+    signature = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_int64), ctypes.c_void_p)
+
+    def fill(data, sizes, args):
+        ctypes.memset(data[0], 0, 4 * sizes[0])
+
+    function = signature(fill)
+    x = hk.ones(5)
+    hk.kernel(function)(writes=[x])
+    assert not np.asarray(x).any()
+
+
+def test_kernel_of_numba():
+    numba = pytest.importorskip("numba")
+    types = numba.types
+
+    @numba.cfunc(types.void(types.CPointer(types.voidptr), types.CPointer(types.int64), types.voidptr))
+    def double(data, sizes, args):
+        x = numba.carray(data[0], sizes[0], dtype=np.float32)
+        x *= 2
+
+    x = hk.ones(5)
+    hk.kernel(double)(updates=[x])
+    assert np.array_equal(np.asarray(x), np.full(5, 2))
+
+
+# ---- promises
+
+
+def test_promise():
+    x = hk.zeros((2, 3))
+    promise = hk.promise(writes=[x[:, 0]], updates=[x[:, 2]])
+    y = x + 1
+    assert promise.is_open
+
+    def fill():
+        promise.view()[:] = [5, 7]
+        promise.view(1)[:] += 2
+        promise.keep()
+
+    thread = threading.Thread(target=fill)
+    thread.start()
+    assert np.array_equal(np.asarray(y), [[6, 1, 3], [8, 1, 3]])
+    thread.join()
+    assert not promise.is_open
+    with pytest.raises(ValueError, match="kept or failed before"):
+        promise.keep()
+
+
+def test_promise_fails():
+    x = hk.zeros(3)
+    hk.promise(writes=[x], name="camera").fail("no frame")
+    with pytest.raises(hk.errors.Error, match="camera: no frame"):
+        (x + 1).wait()
+    y = hk.zeros(3)
+    hk.promise(writes=[y])  # and nobody keeps it
+    with pytest.raises(hk.errors.Error, match="was forgotten"):
+        y.wait()
+    with pytest.raises(ValueError, match="not open"):
+        hk.promise(updates=[y]).view()
+    with pytest.raises(IndexError, match="index is 1"):
+        hk.promise(writes=[hk.zeros(3)]).view(1)
+
+
+def test_await():
+    import asyncio
+
+    x = hk.zeros(3)
+    promise = hk.promise(writes=[x])
+
+    async def keep():
+        promise.view()[:] = 7
+        promise.keep()
+
+    async def main():
+        y = x * 2
+        values = await asyncio.gather(_value(y), keep())
+        return values[0]
+
+    async def _value(y):
+        return await y
+
+    assert np.array_equal(np.asarray(asyncio.run(main())), np.full(3, 14))
+
+
+def test_priority():
+    with hk.priority(3):
+        x = hk.ones(3) + 1
+    assert float(x[0]) == 2
+    with pytest.raises(ValueError, match="the priority is 256"):
+        with hk.priority(256):
+            pass
+
+
+# ---- files beside calls
+
+
+def test_files(tmp_path):
+    x = hk.ones(1000)
+    saved = []
+    for i in range(5):
+        saved.append(hk.save(tmp_path / f"{i}.safetensors", {"x": x}, metadata={"i": str(i)}, wait=False))
+        x += 1
+    assert [int(bytes) for bytes in saved] == [4000] * 5
+    for i in range(5):
+        loaded = hk.load(tmp_path / f"{i}.safetensors", wait=False)
+        assert loaded.metadata == {"i": str(i)} and np.array_equal(np.asarray(loaded["x"]), np.full(1000, i + 1))
+    with pytest.raises(hk.errors.Error, match="No such file"):
+        hk.save(tmp_path / "none" / "x.npy", x, wait=False).wait()
+    with pytest.raises(KeyError):
+        hk.load(tmp_path / "0.safetensors", names="y", wait=False)
+
+
+def test_files_at_exit(tmp_path):
+    path = tmp_path / "last.safetensors"
+    program = f"import hocket as hk; hk.save({str(path)!r}, {{'x': hk.ones(1 << 20)}}, wait=False)"
+    assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0
+    assert float(hk.sum(hk.load(path)["x"])) == 1 << 20

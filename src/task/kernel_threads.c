@@ -2,6 +2,8 @@
  * after that. */
 #include "task/kernel_call.h"
 
+#include "engine/wait/blocking.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -44,6 +46,7 @@ static void *thread_main(void *argument)
 {
     work next;
     (void)argument;
+    hki_blocking_thread_is_of_library();
     prctl(PR_SET_NAME, "hocket-waits", 0, 0, 0);
     pthread_mutex_lock(&threads.lock);
     while (await_work(&next)) {

@@ -75,8 +75,34 @@ static void test_captured()
     hk::failures_clear();
 }
 
+static void test_promises()
+{
+    const hk::array x = hk::zeros({4}), y = hk::zeros({4}), z = hk::zeros({4});
+    hk::promise kept({hk::writes(x)}), moved(std::move(kept));
+    const hk::array sum = x + 1;
+    static_cast<float *>(moved.view().data)[2] = 5;
+    CHECK(moved.is_open() && !kept.is_open());
+    moved.keep();
+    CHECK(sum[2].item() == 6 && !moved.is_open());
+    {
+        const hk::priority first(2);
+        const hk::promise forgotten({hk::updates(y)}, "camera");
+    }
+    CHECK_STR(y.wait().operation(), "camera");
+    CHECK_STR(y.wait().message(), "the promise went without having been kept");
+    hk::promise({hk::writes(z)}).fail("no frame");
+    CHECK_STR((z + 1).wait().message(), "no frame");
+    hk::failures_clear();
+    const hk::array total = hk::ones({1});
+    for (int i = 0; i < 10; i++)
+        hk::run("add", {hk::accumulates(total)},
+                [](const hk::task_call &call) { *call.data<float>(0) += 2; });
+    CHECK(total[0].item() == 21);
+}
+
 int main()
 {
+    test_promises();
     test_order();
     test_failures();
     test_captured();

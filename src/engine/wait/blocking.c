@@ -33,9 +33,16 @@ const hk_status *hk_wait_hooks_set(const hk_wait_hooks *hooks)
     return hki_status_lend(hki_status_ok());
 }
 
+static _Thread_local bool is_of_library;
+
+void hki_blocking_thread_is_of_library(void)
+{
+    is_of_library = true;
+}
+
 void hki_blocking_begin(hki_blocking *self)
 {
-    if (self->hooks)
+    if (self->hooks || is_of_library)
         return;
     self->hooks = atomic_load_explicit(&hki_wait_hooks, memory_order_acquire);
     if (!self->hooks)

@@ -26,6 +26,8 @@ static inline bool hki_blocking_is_told(void)
     return atomic_load_explicit(&hki_wait_hooks, memory_order_acquire) != NULL;
 }
 
+/* The program is not told of this thread's waits: it does not know the thread. */
+void hki_blocking_thread_is_of_library(void);
 /* Idempotent. The thread may have what others wait for, but not a lock that they wait for without hooks of their own. */
 void hki_blocking_begin(hki_blocking *self);
 /* Asks whether the wait is to end, now and then: false where it has not begun. Once true, always true. */
