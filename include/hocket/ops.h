@@ -1219,6 +1219,21 @@ HK_API hk_array *hk_cholesky(hk_array *x, const hk_cholesky_options *options);
  * broadcast. A matrix with a pivot of exactly 0 fails the result. Not on GPUs yet. */
 HK_API hk_array *hk_solve(hk_array *x, hk_array *b);
 
+/* t y = b. y, where t times y is b, or, from the right, y times t. Of the square matrices t,
+ * which lie along the last two axes, one triangle is read. b has matrices there, or is one
+ * vector. The axes before are broadcast. A 0 on the diagonal fails the result. b may be
+ * overwritten in place; views, blocks of a larger matrix among them, are read and written as
+ * they lie where the elements of rows or of columns lie side by side. Not on GPUs yet. */
+typedef struct hk_solve_triangular_options {
+    bool upper; /* the upper triangle of t is read, not the lower one (default: false) */
+    bool unit_diagonal; /* the diagonal of t counts as 1 and is not read (default: false) */
+    bool transposed; /* the transpose of t in its place (default: false) */
+    bool conjugated; /* of complex t: its conjugate (default: false) */
+    bool right; /* t on the right: y t = b (default: false) */
+} hk_solve_triangular_options;
+HK_API hk_array *hk_solve_triangular(hk_array *t, hk_array *b,
+                                     const hk_solve_triangular_options *options);
+
 /* x y = identity. Inverses of square matrices, which lie along the last two axes. One with a
  * pivot of exactly 0 fails the result. hk_solve is faster and closer than a product with an
  * inverse. Not on GPUs yet. */
@@ -2333,6 +2348,10 @@ HK_AT_OPTIONS(hk_array *, hk_cholesky, hk_cholesky_options, (hk_source at, hk_ar
 HK_AT(hk_array *, hk_solve, (hk_source at, hk_array *x, hk_array *b),
       (x, b))
 #define hk_solve(...) hk_solve_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS(hk_array *, hk_solve_triangular, hk_solve_triangular_options,
+      (hk_source at, hk_array *t, hk_array *b, const hk_solve_triangular_options *options),
+      (t, b, options))
+#define hk_solve_triangular(...) hk_solve_triangular_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_inv, (hk_source at, hk_array *x),
       (x))
 #define hk_inv(...) hk_inv_at(HK_SOURCE, __VA_ARGS__)

@@ -2844,6 +2844,36 @@ inline array solve(const array &x, const array &b, hk_source at = here()) noexce
     return array::take(hk_solve_at(at, x.get(), b.get()));
 }
 
+/* t y = b. y, where t times y is b, or, from the right, y times t. Of the square matrices t,
+ * which lie along the last two axes, one triangle is read. b has matrices there, or is one
+ * vector. The axes before are broadcast. A 0 on the diagonal fails the result. b may be
+ * overwritten in place; views, blocks of a larger matrix among them, are read and written as
+ * they lie where the elements of rows or of columns lie side by side. Not on GPUs yet. */
+struct solve_triangular_options {
+    HKI_OPTION(solve_triangular_options, bool, upper)
+    HKI_OPTION(solve_triangular_options, bool, unit_diagonal)
+    HKI_OPTION(solve_triangular_options, bool, transposed)
+    HKI_OPTION(solve_triangular_options, bool, conjugated)
+    HKI_OPTION(solve_triangular_options, bool, right)
+    hk_solve_triangular_options to_c() const noexcept
+    {
+        hk_solve_triangular_options c = {};
+        c.upper = upper;
+        c.unit_diagonal = unit_diagonal;
+        c.transposed = transposed;
+        c.conjugated = conjugated;
+        c.right = right;
+        return c;
+    }
+};
+inline array solve_triangular(const array &t, const array &b,
+                              const solve_triangular_options &options = {},
+                              hk_source at = here()) noexcept
+{
+    const hk_solve_triangular_options c = options.to_c();
+    return array::take(hk_solve_triangular_at(at, t.get(), b.get(), &c));
+}
+
 /* x y = identity. Inverses of square matrices, which lie along the last two axes. One with a
  * pivot of exactly 0 fails the result. hk_solve is faster and closer than a product with an
  * inverse. Not on GPUs yet. */

@@ -200,6 +200,15 @@ def solve(x1, x2, /):
     return _op["solve"](*_promoted((x1, x2)))
 
 
+def solve_triangular(t, b, /, *, upper=False, left=True, unitriangular=False):
+    """Solves t y = b, or y t = b where left is false, for triangular matrices t, of which the other triangle is not read.
+
+    >>> hk.linalg.solve_triangular(hk.asarray([[2.0, 0.0], [1.0, 4.0]]), hk.asarray([2.0, 5.0]))
+    array([1., 1.], device='cpu:0')
+    """
+    return _op["solve_triangular"](t, b, upper, unitriangular, False, False, not left)
+
+
 def svd(x, /, *, full_matrices=True):
     """x = U diag(S) Vh, S in falling order.
 

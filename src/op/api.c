@@ -374,6 +374,13 @@ _Static_assert(sizeof(hk_index_select_arguments) == 8 &&
 _Static_assert(sizeof(hk_cholesky_options) == 1 &&
                offsetof(hk_cholesky_options, upper) == 0,
                "hk_cholesky_options");
+_Static_assert(sizeof(hk_solve_triangular_options) == 5 &&
+               offsetof(hk_solve_triangular_options, upper) == 0 &&
+               offsetof(hk_solve_triangular_options, unit_diagonal) == 1 &&
+               offsetof(hk_solve_triangular_options, transposed) == 2 &&
+               offsetof(hk_solve_triangular_options, conjugated) == 3 &&
+               offsetof(hk_solve_triangular_options, right) == 4,
+               "hk_solve_triangular_options");
 _Static_assert(sizeof(hk_pinv_options) == 8 &&
                offsetof(hk_pinv_options, rtol) == 0,
                "hk_pinv_options");
@@ -2657,6 +2664,14 @@ hk_array *(hk_cholesky)(hk_array *x, const hk_cholesky_options *options)
 hk_array *(hk_solve)(hk_array *x, hk_array *b)
 {
     return hki_op_call(&hki_op_solve, (hk_array *const[]){x, b}, 2, NULL,
+                       (hk_device){NULL}, NULL);
+}
+
+hk_array *(hk_solve_triangular)(hk_array *t, hk_array *b,
+                                const hk_solve_triangular_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_solve_triangular_options, options);
+    return hki_op_call(&hki_op_solve_triangular, (hk_array *const[]){t, b}, 2, options,
                        (hk_device){NULL}, NULL);
 }
 

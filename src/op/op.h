@@ -397,6 +397,9 @@ struct hk_op {
     bool pinned; /* outputs on a CPU device are in pinned memory, where there are accelerators */
     bool elementwise; /* element i of the output depends on element i of each input, broadcast
                                 to it; so that the output may be one of the inputs: hk_<op>_into */
+    bool
+        strided_output; /* its kernel writes output 0 as that lies; else, unless elementwise, one with gaps is copied */
+    uint8_t in_place; /* bit i: input i may be the output itself, element for element */
     bool infallible;  /* its kernel never fails */
     /* Optional: the input whose elements its kernel refuses unless they are in [0, size of index_axis of input 0), which
      * is all that it refuses; 0: none. */
@@ -418,7 +421,7 @@ struct hk_op {
     hk_array *(*variadic)(hk_array *const *inputs, int count, const void *options);
     /* Optional: the whole result as views and calls of other operators, in place of view, plan and kernel, so that it runs on
      * every device. The tape notes those calls; with a grad it notes this one alone. Always a new handle. Further outputs go to
-     * call->more. infer has been asked. */
+     * call->more. infer has been asked. Of an operator with a kernel: NULL, by shapes and dtypes alone, means that this runs. */
     hk_array *(*compose)(const hki_call *call);
     /* Optional: the result as a view of input 0, when the strides allow it; NULL: run the kernel. */
     hk_array *(*view)(const hki_call *call);

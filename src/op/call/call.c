@@ -325,8 +325,9 @@ static hk_array *composition(hki_call *call)
     return result;
 }
 
-/* What it makes on the way goes before it returns. Apart from calls of kernels, which need no scope. */
-static __attribute__((noinline)) void compose(hki_call *call, hk_array **outputs)
+/* What it makes on the way goes before it returns. Apart from calls of kernels, which need no scope. False: there is a kernel for
+ * this call. */
+static __attribute__((noinline)) bool compose(hki_call *call, hk_array **outputs)
 {
     const hk_op *op = call->op;
     const int count = count_outputs(op);
@@ -335,13 +336,14 @@ static __attribute__((noinline)) void compose(hki_call *call, hk_array **outputs
         HK_SCOPE;
         call->more = outputs + 1;
         outputs[0] = composition(call);
-        for (int i = 0; i < count; i++)
+        for (int i = 0; outputs[0] && i < count; i++)
             hk_take(outputs[i]);
     }
     if (pauses)
         hki_hooks.tape_set_recording(before);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; outputs[0] && i < count; i++)
         outputs[i] = hki_scope_add(outputs[i]);
+    return outputs[0];
 }
 
 static __attribute__((noinline)) hk_array *joined(const hk_op *op, hk_array *const *inputs,
@@ -378,8 +380,7 @@ static void call_op(const hk_op *op, hk_array *const *inputs, int input_count, c
             return;
         }
         refuse_outputs(&call, outputs);
-    } else if (op->compose) {
-        compose(&call, outputs);
+    } else if (op->compose && compose(&call, outputs)) {
         if (!op->grad)
             return;
         /* The tape notes views by itself. */
@@ -482,18 +483,13 @@ static bool allows_overwrite(hki_call *call, hk_array *out)
     return hki_hooks.tape_allow_overwrite(call, out);
 }
 
-/* Whether the task may read x while it writes out. */
-static bool reads_safely(const hk_op *op, const hk_array *x, const hk_array *out)
+/* Whether the task may read input `index` while it writes out. */
+static bool reads_safely(const hk_op *op, int index, const hk_array *x, const hk_array *out)
 {
-    uint64_t begin, end, out_begin, out_end;
-    if (x->storage != out->storage)
-        return true;
-    hki_array_range(x, &begin, &end);
-    hki_array_range(out, &out_begin, &out_end);
-    if (begin >= out_end || out_begin >= end)
-        return true;
-    return op->elementwise && x->offset == out->offset && hki_dims_equal(&x->shape, &out->shape) &&
-           memcmp(x->strides, out->strides, sizeof x->strides[0] * (size_t)x->shape.ndim) == 0;
+    return !hki_arrays_overlap(x, out) ||
+           ((op->elementwise || op->in_place >> index & 1) && x->offset == out->offset &&
+            x->dtype == out->dtype && hki_dims_equal(&x->shape, &out->shape) &&
+            memcmp(x->strides, out->strides, sizeof x->strides[0] * (size_t)x->shape.ndim) == 0);
 }
 
 static bool issue_into(hki_call *call, hk_array *out)
@@ -502,8 +498,10 @@ static bool issue_into(hki_call *call, hk_array *out)
     if (op->compose) {
         HK_SCOPE;
         hk_array *result = composition(call);
-        hki_op_call_into(&hki_op_copy, &result, 1, NULL, out);
-        return true;
+        if (result) {
+            hki_op_call_into(&hki_op_copy, &result, 1, NULL, out);
+            return true;
+        }
     }
     if (is_transfer(call)) {
         hki_transfer(out, call->arrays[0], call->operation, 0);
@@ -511,11 +509,11 @@ static bool issue_into(hki_call *call, hk_array *out)
     }
     hki_call_staging staging = {
         .copy_inputs = gaps(call),
-        .copy_output = !op->elementwise && !hk_is_contiguous(out),
+        .copy_output = !op->elementwise && !op->strided_output && !hk_is_contiguous(out),
     };
     for (int i = 0; i < call->input_count; i++) {
         const hk_array *x = call->arrays[i];
-        if (x && !staging.copy_output && !reads_safely(op, x, out))
+        if (x && !staging.copy_output && !reads_safely(op, i, x, out))
             staging.copy_inputs |= 1u << i;
     }
     return hki_call_issue(call, &out, false, staging) ||

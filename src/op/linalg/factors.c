@@ -156,73 +156,16 @@ const hk_op hki_op_cholesky = {
 
 static bool solve_infer(hki_call *call)
 {
-    char x_text[224], b_text[224];
-    if (!hki_linalg_check_square(call))
-        return false;
-    const hki_shape_view *x = call->inputs[0], *b = call->inputs[1];
-    const hk_dims *shape = &x->shape, *right = &b->shape;
-    const int behind = right->ndim == 1 ? 1 : 2;
-    hki_shape_view_describe(x, x_text, sizeof x_text);
-    hki_shape_view_describe(b, b_text, sizeof b_text);
-    if (x->dtype != b->dtype)
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT, "x is %s and b %s; hk_cast converts",
-                               x_text, b_text);
-    if (right->ndim == 0 || right->dims[right->ndim - behind] != shape->dims[shape->ndim - 1])
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                               "x is %s and b %s: b must have a row for each row of x", x_text,
-                               b_text);
-    if (right->dims[right->ndim - 1] > HKI_LINALG_MOST)
-        return hki_call_refuse(call, HK_UNSUPPORTED, "b is %s; %d columns are the most", b_text,
-                               HKI_LINALG_MOST);
-    hk_dims x_stack = *shape, b_stack = *right, *out = &call->out_shape[0];
-    x_stack.ndim -= 2;
-    b_stack.ndim -= behind;
-    if (!hki_dims_broadcast(&x_stack, &b_stack, out))
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                               "x is %s and b %s: the axes before the matrices do not broadcast",
-                               x_text, b_text);
-    for (int i = behind; i > 0; i--)
-        out->dims[out->ndim++] = right->dims[right->ndim - i];
-    return true;
-}
-
-typedef struct solve_geometry {
-    int behind; /* axes of b's matrices or vectors */
-    int64_t n, columns, count;
-} solve_geometry;
-
-static solve_geometry solve_geometry_of(const hk_dims *b, const hk_dims *out)
-{
-    solve_geometry geometry = {.behind = b->ndim == 1 ? 1 : 2, .columns = 1, .count = 1};
-    geometry.n = b->dims[b->ndim - geometry.behind];
-    if (geometry.behind == 2)
-        geometry.columns = b->dims[b->ndim - 1];
-    for (int i = 0; i < out->ndim - geometry.behind; i++)
-        geometry.count *= out->dims[i];
-    return geometry;
-}
-
-/* The matrix of the contiguous x, of so many axes, that stands for that one of the broadcast stack. */
-static int64_t broadcast_at(const hki_tensor *x, int behind, const hki_tensor *out, int out_behind,
-                            int64_t matrix)
-{
-    int64_t at = 0, scale = 1;
-    for (int i = 1; i <= x->ndim - behind; i++) {
-        const int64_t size = x->dims[x->ndim - behind - i],
-                      place = matrix % out->dims[out->ndim - out_behind - i];
-        matrix /= out->dims[out->ndim - out_behind - i];
-        at += (size == 1 ? 0 : place) * scale;
-        scale *= size;
-    }
-    return at;
+    return hki_equations_infer(call, false);
 }
 
 static void solve_plan(const hki_call *call, hki_plan *plan)
 {
-    const solve_geometry geometry = solve_geometry_of(&call->inputs[1]->shape, &call->out_shape[0]);
+    const hki_equations geometry =
+        hki_equations_of(&call->inputs[1]->shape, &call->out_shape[0], false);
     const double n = (double)geometry.n;
-    const hki_stack stack = {geometry.count, geometry.n, geometry.n + geometry.columns};
-    hki_linalg_plan(plan, &stack, 2 * n * n * (n / 3 + (double)geometry.columns));
+    const hki_stack stack = {geometry.count, geometry.n, geometry.n + geometry.lines};
+    hki_linalg_plan(plan, &stack, 2 * n * n * (n / 3 + (double)geometry.lines));
 }
 
 enum { SOLVE_FACTORS, SOLVE_COLUMNS, SOLVE_PIVOTS, SOLVE_PARTS };
@@ -238,14 +181,14 @@ static bool factorise(const hki_linalg_work *work, int64_t matrix, int64_t n, vo
 }
 
 /* *factored is the matrix of x whose factors are there; -1: none. */
-static bool solve_one(const hki_linalg_work *work, const solve_geometry *geometry, int64_t index,
+static bool solve_one(const hki_linalg_work *work, const hki_equations *geometry, int64_t index,
                       int64_t *factored)
 {
     const hki_tensor *x = &work->call->in[0], *b = &work->call->in[1], *out = &work->call->out[0];
-    const int64_t matrix = broadcast_at(x, 2, out, geometry->behind, index),
-                  right = broadcast_at(b, geometry->behind, out, geometry->behind, index),
-                  items = geometry->n * geometry->columns;
-    const int n = (int)geometry->n, columns = (int)geometry->columns;
+    const int64_t matrix = hki_stack_index(x, 2, out, geometry->axes, index),
+                  right = hki_stack_index(b, geometry->axes, out, geometry->axes, index),
+                  items = geometry->n * geometry->lines;
+    const int n = (int)geometry->n, columns = (int)geometry->lines;
     if (*factored != matrix &&
         !factorise(work, matrix, n, work->part[SOLVE_FACTORS], work->part[SOLVE_PIVOTS]))
         return false;
@@ -257,20 +200,12 @@ static bool solve_one(const hki_linalg_work *work, const solve_geometry *geometr
     return true;
 }
 
-static hk_dims shape_of(const hki_tensor *x)
-{
-    hk_dims shape = {.ndim = x->ndim};
-    memcpy(shape.dims, x->dims, sizeof shape.dims);
-    return shape;
-}
-
 static void solve_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
-    const hk_dims b = shape_of(&call->in[1]), out = shape_of(&call->out[0]);
-    const solve_geometry geometry = solve_geometry_of(&b, &out);
+    const hki_equations geometry = hki_equations_of_tensors(&call->in[1], &call->out[0], false);
     const size_t n = (size_t)geometry.n, item = hk_dtype_bytes(call->in[0].dtype);
     const size_t bytes[SOLVE_PARTS] = {[SOLVE_FACTORS] = n * n * item,
-                                       [SOLVE_COLUMNS] = n * (size_t)geometry.columns * item,
+                                       [SOLVE_COLUMNS] = n * (size_t)geometry.lines * item,
                                        [SOLVE_PIVOTS] = n * sizeof(int)};
     int64_t factored = -1;
     hki_linalg_work work;
@@ -306,8 +241,9 @@ static void solve_grad(hki_grad_call *call)
 /* Of samples whose stack is one matrix, or as long for both. */
 static void solve_reference(const hki_call *call, const double *const *in, double *const *out)
 {
-    const solve_geometry geometry = solve_geometry_of(&call->inputs[1]->shape, &call->out_shape[0]);
-    const int64_t n = geometry.n, items = n * geometry.columns;
+    const hki_equations geometry =
+        hki_equations_of(&call->inputs[1]->shape, &call->out_shape[0], false);
+    const int64_t n = geometry.n, items = n * geometry.lines;
     for (int64_t i = 0; i < geometry.count; i++) {
         double *a =
             hki_reference_copy(in[0] + (call->inputs[0]->size == n * n ? 0 : i * n * n), n * n);
@@ -315,7 +251,7 @@ static void solve_reference(const hki_call *call, const double *const *in, doubl
         for (int64_t j = 0; j < items; j++)
             out[0][i * items + j] = b[j];
         if (a)
-            hki_reference_solve(n, a, geometry.columns, out[0] + i * items);
+            hki_reference_solve(n, a, geometry.lines, out[0] + i * items);
         free(a);
     }
 }
