@@ -399,7 +399,7 @@ static text make_header(void)
         if (op->params)
             add_struct(&out, op);
         add_declaration(&out, op, PLAIN);
-        if (op->elementwise)
+        if (hki_op_has_into(op))
             add_declaration(&out, op, INTO);
     }
     add(&out, "\n/* The same with the source position of the call: see HK_SOURCE. */\n");
@@ -408,7 +408,7 @@ static text make_header(void)
         if (op->internal)
             continue;
         add_at(&out, op, PLAIN);
-        if (op->elementwise)
+        if (hki_op_has_into(op))
             add_at(&out, op, INTO);
     }
     add(&out, "\n#ifndef __cplusplus\n");

@@ -118,7 +118,7 @@ static text make_api(void)
         const hk_op *op = hki_ops[i];
         if (op->internal)
             continue;
-        for (int form = PLAIN; form <= (op->elementwise ? INTO : PLAIN); form++) {
+        for (int form = PLAIN; form <= (hki_op_has_into(op) ? INTO : PLAIN); form++) {
             add_definition(&out, op, form);
             if (takes_numbers(op))
                 add_operands_definition(&out, op, form);

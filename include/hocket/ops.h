@@ -1233,6 +1233,8 @@ typedef struct hk_solve_triangular_options {
 } hk_solve_triangular_options;
 HK_API hk_array *hk_solve_triangular(hk_array *t, hk_array *b,
                                      const hk_solve_triangular_options *options);
+HK_API void hk_solve_triangular_into(hk_array *out, hk_array *t, hk_array *b,
+                                     const hk_solve_triangular_options *options);
 
 /* x y = identity. Inverses of square matrices, which lie along the last two axes. One with a
  * pivot of exactly 0 fails the result. hk_solve is faster and closer than a product with an
@@ -2352,6 +2354,11 @@ HK_AT_OPTIONS(hk_array *, hk_solve_triangular, hk_solve_triangular_options,
       (hk_source at, hk_array *t, hk_array *b, const hk_solve_triangular_options *options),
       (t, b, options))
 #define hk_solve_triangular(...) hk_solve_triangular_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS_VOID(hk_solve_triangular_into, hk_solve_triangular_options,
+      (hk_source at, hk_array *out, hk_array *t, hk_array *b,
+       const hk_solve_triangular_options *options),
+      (out, t, b, options))
+#define hk_solve_triangular_into(...) hk_solve_triangular_into_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_inv, (hk_source at, hk_array *x),
       (x))
 #define hk_inv(...) hk_inv_at(HK_SOURCE, __VA_ARGS__)

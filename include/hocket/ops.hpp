@@ -2873,6 +2873,13 @@ inline array solve_triangular(const array &t, const array &b,
     const hk_solve_triangular_options c = options.to_c();
     return array::take(hk_solve_triangular_at(at, t.get(), b.get(), &c));
 }
+inline void solve_triangular_into(const array &out, const array &t, const array &b,
+                                  const solve_triangular_options &options = {},
+                                  hk_source at = here()) noexcept
+{
+    const hk_solve_triangular_options c = options.to_c();
+    hk_solve_triangular_into_at(at, out.get(), t.get(), b.get(), &c);
+}
 
 /* x y = identity. Inverses of square matrices, which lie along the last two axes. One with a
  * pivot of exactly 0 fails the result. hk_solve is faster and closer than a product with an

@@ -2675,6 +2675,13 @@ hk_array *(hk_solve_triangular)(hk_array *t, hk_array *b,
                        (hk_device){NULL}, NULL);
 }
 
+void (hk_solve_triangular_into)(hk_array *out, hk_array *t, hk_array *b,
+                                const hk_solve_triangular_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_solve_triangular_options, options);
+    hki_op_call_into(&hki_op_solve_triangular, (hk_array *const[]){t, b}, 2, options, out);
+}
+
 hk_array *(hk_inv)(hk_array *x)
 {
     return hki_op_call(&hki_op_inv, (hk_array *const[]){x}, 1, NULL,

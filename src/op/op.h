@@ -457,6 +457,12 @@ struct hk_op {
 /* The kernel for GPUs takes the dtypes of a call's inputs and results; else *lacks is one that it does not take. */
 bool hki_call_gpus_take(const hki_call *call, hk_dtype *lacks);
 
+/* There is a public hk_<op>_into. */
+static inline bool hki_op_has_into(const hk_op *op)
+{
+    return op->elementwise || op->strided_output;
+}
+
 /* It, or what it is composed of, has a gradient. */
 static inline bool hki_op_has_gradient(const hk_op *op)
 {
