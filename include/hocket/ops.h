@@ -1236,6 +1236,19 @@ HK_API hk_array *hk_solve_triangular(hk_array *t, hk_array *b,
 HK_API void hk_solve_triangular_into(hk_array *out, hk_array *t, hk_array *b,
                                      const hk_solve_triangular_options *options);
 
+/* y = alpha a b + beta c. alpha times the matrix product of a (m,k) and b (k,n), added to beta
+ * times c, which broadcasts to it. Further axes in front are batches of matrices, which
+ * broadcast. Where alpha is 0, a and b are not read; where beta is 0, c is not. c may be
+ * overwritten in place; transposed views and blocks of a larger matrix are read and written as
+ * they lie. Not on GPUs yet. */
+typedef struct hk_addmm_options {
+    double alpha; /* what the product is multiplied by; HK_ZERO: 0 (default: 1) */
+    double beta; /* what c is multiplied by; HK_ZERO: 0 (default: 1) */
+} hk_addmm_options;
+HK_API hk_array *hk_addmm(hk_array *c, hk_array *a, hk_array *b, const hk_addmm_options *options);
+HK_API void hk_addmm_into(hk_array *out, hk_array *c, hk_array *a, hk_array *b,
+                          const hk_addmm_options *options);
+
 /* x y = identity. Inverses of square matrices, which lie along the last two axes. One with a
  * pivot of exactly 0 fails the result. hk_solve is faster and closer than a product with an
  * inverse. Not on GPUs yet. */
@@ -2359,6 +2372,16 @@ HK_AT_OPTIONS_VOID(hk_solve_triangular_into, hk_solve_triangular_options,
        const hk_solve_triangular_options *options),
       (out, t, b, options))
 #define hk_solve_triangular_into(...) hk_solve_triangular_into_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS(hk_array *, hk_addmm, hk_addmm_options, (hk_source at, hk_array *c, hk_array *a,
+                                                       hk_array *b,
+                                                       const hk_addmm_options *options),
+      (c, a, b, options))
+#define hk_addmm(...) hk_addmm_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS_VOID(hk_addmm_into, hk_addmm_options, (hk_source at, hk_array *out, hk_array *c,
+                                                     hk_array *a, hk_array *b,
+                                                     const hk_addmm_options *options),
+      (out, c, a, b, options))
+#define hk_addmm_into(...) hk_addmm_into_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_inv, (hk_source at, hk_array *x),
       (x))
 #define hk_inv(...) hk_inv_at(HK_SOURCE, __VA_ARGS__)

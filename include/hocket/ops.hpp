@@ -2881,6 +2881,35 @@ inline void solve_triangular_into(const array &out, const array &t, const array 
     hk_solve_triangular_into_at(at, out.get(), t.get(), b.get(), &c);
 }
 
+/* y = alpha a b + beta c. alpha times the matrix product of a (m,k) and b (k,n), added to beta
+ * times c, which broadcasts to it. Further axes in front are batches of matrices, which
+ * broadcast. Where alpha is 0, a and b are not read; where beta is 0, c is not. c may be
+ * overwritten in place; transposed views and blocks of a larger matrix are read and written as
+ * they lie. Not on GPUs yet. */
+struct addmm_options {
+    HKI_OPTION(addmm_options, double, alpha)
+    HKI_OPTION(addmm_options, double, beta)
+    hk_addmm_options to_c() const noexcept
+    {
+        hk_addmm_options c = {};
+        c.alpha = alpha;
+        c.beta = beta;
+        return c;
+    }
+};
+inline array addmm(const array &c, const array &a, const array &b,
+                   const addmm_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_addmm_options c = options.to_c();
+    return array::take(hk_addmm_at(at, c.get(), a.get(), b.get(), &c));
+}
+inline void addmm_into(const array &out, const array &c, const array &a, const array &b,
+                       const addmm_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_addmm_options c = options.to_c();
+    hk_addmm_into_at(at, out.get(), c.get(), a.get(), b.get(), &c);
+}
+
 /* x y = identity. Inverses of square matrices, which lie along the last two axes. One with a
  * pivot of exactly 0 fails the result. hk_solve is faster and closer than a product with an
  * inverse. Not on GPUs yet. */

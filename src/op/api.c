@@ -381,6 +381,10 @@ _Static_assert(sizeof(hk_solve_triangular_options) == 5 &&
                offsetof(hk_solve_triangular_options, conjugated) == 3 &&
                offsetof(hk_solve_triangular_options, right) == 4,
                "hk_solve_triangular_options");
+_Static_assert(sizeof(hk_addmm_options) == 16 &&
+               offsetof(hk_addmm_options, alpha) == 0 &&
+               offsetof(hk_addmm_options, beta) == 8,
+               "hk_addmm_options");
 _Static_assert(sizeof(hk_pinv_options) == 8 &&
                offsetof(hk_pinv_options, rtol) == 0,
                "hk_pinv_options");
@@ -2680,6 +2684,20 @@ void (hk_solve_triangular_into)(hk_array *out, hk_array *t, hk_array *b,
 {
     HKI_TAKE_OPTIONS(hk_solve_triangular_options, options);
     hki_op_call_into(&hki_op_solve_triangular, (hk_array *const[]){t, b}, 2, options, out);
+}
+
+hk_array *(hk_addmm)(hk_array *c, hk_array *a, hk_array *b, const hk_addmm_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_addmm_options, options);
+    return hki_op_call(&hki_op_addmm, (hk_array *const[]){c, a, b}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_addmm_into)(hk_array *out, hk_array *c, hk_array *a, hk_array *b,
+                     const hk_addmm_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_addmm_options, options);
+    hki_op_call_into(&hki_op_addmm, (hk_array *const[]){c, a, b}, 3, options, out);
 }
 
 hk_array *(hk_inv)(hk_array *x)
