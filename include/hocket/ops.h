@@ -1249,6 +1249,21 @@ HK_API hk_array *hk_addmm(hk_array *c, hk_array *a, hk_array *b, const hk_addmm_
 HK_API void hk_addmm_into(hk_array *out, hk_array *c, hk_array *a, hk_array *b,
                           const hk_addmm_options *options);
 
+/* y = alpha a a^T + beta c. c, of which one triangle, the lower one, and the diagonal become
+ * alpha times the product of a (n,k) and its transpose, added to beta times c; the other
+ * triangle stays as it is. c broadcasts to (n,n). Of complex numbers the transpose is
+ * conjugated, and the diagonal becomes real. Further axes in front are batches of matrices.
+ * Where alpha is 0, a is not read; where beta is 0, what is written is not. c may be overwritten
+ * in place; transposed views and blocks of a larger matrix are read and written as they lie. Not
+ * on GPUs yet. */
+typedef struct hk_syrk_options {
+    double alpha; /* what the product is multiplied by; HK_ZERO: 0 (default: 1) */
+    double beta; /* what c is multiplied by; HK_ZERO: 0 (default: 1) */
+    bool upper; /* the upper triangle is written, not the lower one (default: false) */
+} hk_syrk_options;
+HK_API hk_array *hk_syrk(hk_array *c, hk_array *a, const hk_syrk_options *options);
+HK_API void hk_syrk_into(hk_array *out, hk_array *c, hk_array *a, const hk_syrk_options *options);
+
 /* x y = identity. Inverses of square matrices, which lie along the last two axes. One with a
  * pivot of exactly 0 fails the result. hk_solve is faster and closer than a product with an
  * inverse. Not on GPUs yet. */
@@ -2382,6 +2397,14 @@ HK_AT_OPTIONS_VOID(hk_addmm_into, hk_addmm_options, (hk_source at, hk_array *out
                                                      const hk_addmm_options *options),
       (out, c, a, b, options))
 #define hk_addmm_into(...) hk_addmm_into_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS(hk_array *, hk_syrk, hk_syrk_options, (hk_source at, hk_array *c, hk_array *a,
+                                                     const hk_syrk_options *options),
+      (c, a, options))
+#define hk_syrk(...) hk_syrk_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS_VOID(hk_syrk_into, hk_syrk_options, (hk_source at, hk_array *out, hk_array *c,
+                                                   hk_array *a, const hk_syrk_options *options),
+      (out, c, a, options))
+#define hk_syrk_into(...) hk_syrk_into_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_inv, (hk_source at, hk_array *x),
       (x))
 #define hk_inv(...) hk_inv_at(HK_SOURCE, __VA_ARGS__)

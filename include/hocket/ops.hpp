@@ -2910,6 +2910,39 @@ inline void addmm_into(const array &out, const array &c, const array &a, const a
     hk_addmm_into_at(at, out.get(), c.get(), a.get(), b.get(), &c);
 }
 
+/* y = alpha a a^T + beta c. c, of which one triangle, the lower one, and the diagonal become
+ * alpha times the product of a (n,k) and its transpose, added to beta times c; the other
+ * triangle stays as it is. c broadcasts to (n,n). Of complex numbers the transpose is
+ * conjugated, and the diagonal becomes real. Further axes in front are batches of matrices.
+ * Where alpha is 0, a is not read; where beta is 0, what is written is not. c may be overwritten
+ * in place; transposed views and blocks of a larger matrix are read and written as they lie. Not
+ * on GPUs yet. */
+struct syrk_options {
+    HKI_OPTION(syrk_options, double, alpha)
+    HKI_OPTION(syrk_options, double, beta)
+    HKI_OPTION(syrk_options, bool, upper)
+    hk_syrk_options to_c() const noexcept
+    {
+        hk_syrk_options c = {};
+        c.alpha = alpha;
+        c.beta = beta;
+        c.upper = upper;
+        return c;
+    }
+};
+inline array syrk(const array &c, const array &a, const syrk_options &options = {},
+                  hk_source at = here()) noexcept
+{
+    const hk_syrk_options c = options.to_c();
+    return array::take(hk_syrk_at(at, c.get(), a.get(), &c));
+}
+inline void syrk_into(const array &out, const array &c, const array &a,
+                      const syrk_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_syrk_options c = options.to_c();
+    hk_syrk_into_at(at, out.get(), c.get(), a.get(), &c);
+}
+
 /* x y = identity. Inverses of square matrices, which lie along the last two axes. One with a
  * pivot of exactly 0 fails the result. hk_solve is faster and closer than a product with an
  * inverse. Not on GPUs yet. */

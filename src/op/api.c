@@ -385,6 +385,11 @@ _Static_assert(sizeof(hk_addmm_options) == 16 &&
                offsetof(hk_addmm_options, alpha) == 0 &&
                offsetof(hk_addmm_options, beta) == 8,
                "hk_addmm_options");
+_Static_assert(sizeof(hk_syrk_options) == 24 &&
+               offsetof(hk_syrk_options, alpha) == 0 &&
+               offsetof(hk_syrk_options, beta) == 8 &&
+               offsetof(hk_syrk_options, upper) == 16,
+               "hk_syrk_options");
 _Static_assert(sizeof(hk_pinv_options) == 8 &&
                offsetof(hk_pinv_options, rtol) == 0,
                "hk_pinv_options");
@@ -2698,6 +2703,19 @@ void (hk_addmm_into)(hk_array *out, hk_array *c, hk_array *a, hk_array *b,
 {
     HKI_TAKE_OPTIONS(hk_addmm_options, options);
     hki_op_call_into(&hki_op_addmm, (hk_array *const[]){c, a, b}, 3, options, out);
+}
+
+hk_array *(hk_syrk)(hk_array *c, hk_array *a, const hk_syrk_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_syrk_options, options);
+    return hki_op_call(&hki_op_syrk, (hk_array *const[]){c, a}, 2, options,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_syrk_into)(hk_array *out, hk_array *c, hk_array *a, const hk_syrk_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_syrk_options, options);
+    hki_op_call_into(&hki_op_syrk, (hk_array *const[]){c, a}, 2, options, out);
 }
 
 hk_array *(hk_inv)(hk_array *x)

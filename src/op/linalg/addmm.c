@@ -239,11 +239,15 @@ static double element_of(const hk_dims *x, const double *items, const hk_dims *o
     return items[at];
 }
 
+double hki_update_item_of_c(const hki_call *call, const double *c, int64_t index)
+{
+    return element_of(&call->inputs[0]->shape, c, &call->out_shape[0], index);
+}
+
 double hki_update_reference_c(const hki_call *call, const double *c, int64_t index)
 {
     const double beta = hki_update_beta(call->options);
-    return beta == 0 ? 0
-                     : beta * element_of(&call->inputs[0]->shape, c, &call->out_shape[0], index);
+    return beta == 0 ? 0 : beta * hki_update_item_of_c(call, c, index);
 }
 
 static void addmm_reference(const hki_call *call, const double *const *in, double *const *out)

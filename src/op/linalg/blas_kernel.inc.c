@@ -79,6 +79,8 @@ static void NAME(rank_k)(bool upper, double alpha, hki_blas_matrix x, double bet
                          hki_blas_matrix c)
 {
     const bool by_rows = hki_blas_is_by_rows(&c);
+    if (x.columns == 0) /* lies like c */
+        x = (hki_blas_matrix){x.data, x.rows, 0, 1, by_rows ? 1 : x.rows};
     BLAS(RANK_K)
     (by_rows ? CblasRowMajor : CblasColMajor, upper ? CblasUpper : CblasLower,
      hki_blas_is_by_rows(&x) == by_rows ? CblasNoTrans : CblasTrans, (int)c.rows, (int)x.columns,

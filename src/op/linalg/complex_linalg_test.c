@@ -306,14 +306,19 @@ PAIR(solve_conjugate, hk_solve_triangular(steep(z), square(w),
                                               .upper = true, .right = true, .conjugated = true}))
 PAIR(solve_unit, hk_solve_triangular(square(z), hk_slice(w, 0, 3, 6),
                                      &(hk_solve_triangular_options){.unit_diagonal = true}))
+PAIR(addmm, hk_addmm(square(z), square(w), hk_swapaxes(square(z), 0, 1),
+                     &(hk_addmm_options){.alpha = -2, .beta = 0.5}))
+PAIR(syrk, hk_syrk(square(z), square(w), NULL))
+PAIR(syrk_upper, hk_syrk(hk_slice(z, 0, 0, 4), tall(w),
+                         &(hk_syrk_options){.alpha = -2, .beta = 0.5, .upper = true}))
 static const named_pair functions[] = {
-    NAMED(solve_lower) NAMED(solve_adjoint) NAMED(solve_right) NAMED(solve_conjugate)
-        NAMED(solve_unit) NAMED(det) NAMED(slogdet) NAMED(sign_of_det) NAMED(cholesky) NAMED(upper)
-            NAMED(eigh) NAMED(eigh_of_any) NAMED(eigvalsh) NAMED(svd) NAMED(svd_u) NAMED(svd_vh)
-                NAMED(svd_tall) NAMED(svd_wide) NAMED(svdvals) NAMED(qr) NAMED(qr_q) NAMED(qr_r)
-                    NAMED(qr_tall) NAMED(qr_wide) NAMED(vector_norm) NAMED(vector_norm_3)
-                        NAMED(matrix_norm) NAMED(nuclear_norm) NAMED(pinv) NAMED(pinv_tall)
-                            NAMED(pinv_wide)};
+    NAMED(addmm) NAMED(syrk) NAMED(syrk_upper) NAMED(solve_lower) NAMED(solve_adjoint)
+        NAMED(solve_right) NAMED(solve_conjugate) NAMED(solve_unit) NAMED(det) NAMED(slogdet)
+            NAMED(sign_of_det) NAMED(cholesky) NAMED(upper) NAMED(eigh) NAMED(eigh_of_any)
+                NAMED(eigvalsh) NAMED(svd) NAMED(svd_u) NAMED(svd_vh) NAMED(svd_tall)
+                    NAMED(svd_wide) NAMED(svdvals) NAMED(qr) NAMED(qr_q) NAMED(qr_r) NAMED(qr_tall)
+                        NAMED(qr_wide) NAMED(vector_norm) NAMED(vector_norm_3) NAMED(matrix_norm)
+                            NAMED(nuclear_norm) NAMED(pinv) NAMED(pinv_tall) NAMED(pinv_wide)};
 
 /* Where the matrix is singular, too: conjugates of cofactors. */
 static void test_singular(void)

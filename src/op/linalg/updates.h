@@ -27,7 +27,8 @@ void hki_update_scale(const hki_blas *blas, double beta, hki_blas_matrix c, hki_
 hk_array *hki_update_times(hk_array *x, double factor);
 hk_array *hki_update_gradient(const hki_grad_call *call, int index, double factor, hk_array *x);
 
-/* For references: beta times the item of c that stands for that one of the result. */
+/* For references: the item of c that stands for that one of the result; beta times it. */
+double hki_update_item_of_c(const hki_call *call, const double *c, int64_t index);
 double hki_update_reference_c(const hki_call *call, const double *c, int64_t index);
 
 #endif
