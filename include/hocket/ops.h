@@ -1207,12 +1207,15 @@ HK_API hk_array *hk_index_select(hk_array *x, hk_array *indices, int64_t axis);
 /* x = y y^T. The lower triangle L of symmetric, positive definite matrices: L times its
  * transpose is x. Of complex ones transposes are conjugated, here and where one is Hermitian.
  * Matrices lie along the last two axes; one that is not symmetric counts as the mean of it and
- * its transpose. One that is not positive definite fails the result, as does a NaN or an
- * infinity. Not on GPUs yet. */
+ * its transpose, unless one triangle alone is read. One that is not positive definite fails the
+ * result, as does a NaN or an infinity. x may be overwritten in place; views, blocks of a larger
+ * matrix among them, are read and written as they lie. Not on GPUs yet. */
 typedef struct hk_cholesky_options {
     bool upper; /* the transpose of L instead (default: false) */
+    bool one_triangle; /* of x only the triangle that the result has is read (default: false) */
 } hk_cholesky_options;
 HK_API hk_array *hk_cholesky(hk_array *x, const hk_cholesky_options *options);
+HK_API void hk_cholesky_into(hk_array *out, hk_array *x, const hk_cholesky_options *options);
 
 /* x y = b. y, where x times y is b, by factors with partial pivoting. Square matrices x lie
  * along the last two axes. b has matrices (n,k) there, or is one vector (n). The axes before are
@@ -2375,6 +2378,11 @@ HK_AT_OPTIONS(hk_array *, hk_cholesky, hk_cholesky_options, (hk_source at, hk_ar
                                                              const hk_cholesky_options *options),
       (x, options))
 #define hk_cholesky(...) hk_cholesky_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS_VOID(hk_cholesky_into, hk_cholesky_options, (hk_source at, hk_array *out,
+                                                           hk_array *x,
+                                                           const hk_cholesky_options *options),
+      (out, x, options))
+#define hk_cholesky_into(...) hk_cholesky_into_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_solve, (hk_source at, hk_array *x, hk_array *b),
       (x, b))
 #define hk_solve(...) hk_solve_at(HK_SOURCE, __VA_ARGS__)

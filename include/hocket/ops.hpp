@@ -2818,14 +2818,17 @@ inline array index_select(const array &x, const array &indices, int64_t axis,
 /* x = y y^T. The lower triangle L of symmetric, positive definite matrices: L times its
  * transpose is x. Of complex ones transposes are conjugated, here and where one is Hermitian.
  * Matrices lie along the last two axes; one that is not symmetric counts as the mean of it and
- * its transpose. One that is not positive definite fails the result, as does a NaN or an
- * infinity. Not on GPUs yet. */
+ * its transpose, unless one triangle alone is read. One that is not positive definite fails the
+ * result, as does a NaN or an infinity. x may be overwritten in place; views, blocks of a larger
+ * matrix among them, are read and written as they lie. Not on GPUs yet. */
 struct cholesky_options {
     HKI_OPTION(cholesky_options, bool, upper)
+    HKI_OPTION(cholesky_options, bool, one_triangle)
     hk_cholesky_options to_c() const noexcept
     {
         hk_cholesky_options c = {};
         c.upper = upper;
+        c.one_triangle = one_triangle;
         return c;
     }
 };
@@ -2834,6 +2837,12 @@ inline array cholesky(const array &x, const cholesky_options &options = {},
 {
     const hk_cholesky_options c = options.to_c();
     return array::take(hk_cholesky_at(at, x.get(), &c));
+}
+inline void cholesky_into(const array &out, const array &x, const cholesky_options &options = {},
+                          hk_source at = here()) noexcept
+{
+    const hk_cholesky_options c = options.to_c();
+    hk_cholesky_into_at(at, out.get(), x.get(), &c);
 }
 
 /* x y = b. y, where x times y is b, by factors with partial pivoting. Square matrices x lie

@@ -371,8 +371,9 @@ _Static_assert(sizeof(hk_scatter_arguments) == 8 &&
 _Static_assert(sizeof(hk_index_select_arguments) == 8 &&
                offsetof(hk_index_select_arguments, axis) == 0,
                "hk_index_select_arguments");
-_Static_assert(sizeof(hk_cholesky_options) == 1 &&
-               offsetof(hk_cholesky_options, upper) == 0,
+_Static_assert(sizeof(hk_cholesky_options) == 2 &&
+               offsetof(hk_cholesky_options, upper) == 0 &&
+               offsetof(hk_cholesky_options, one_triangle) == 1,
                "hk_cholesky_options");
 _Static_assert(sizeof(hk_solve_triangular_options) == 5 &&
                offsetof(hk_solve_triangular_options, upper) == 0 &&
@@ -2668,6 +2669,12 @@ hk_array *(hk_cholesky)(hk_array *x, const hk_cholesky_options *options)
     HKI_TAKE_OPTIONS(hk_cholesky_options, options);
     return hki_op_call(&hki_op_cholesky, (hk_array *const[]){x}, 1, options,
                        (hk_device){NULL}, NULL);
+}
+
+void (hk_cholesky_into)(hk_array *out, hk_array *x, const hk_cholesky_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_cholesky_options, options);
+    hki_op_call_into(&hki_op_cholesky, (hk_array *const[]){x}, 1, options, out);
 }
 
 hk_array *(hk_solve)(hk_array *x, hk_array *b)

@@ -1,5 +1,7 @@
 #include "op/linalg/blas_kernel.h"
 
+#include "op/linalg/lapack.h"
+
 #include <cblas.h>
 #include <complex.h>
 #include <limits.h>
@@ -40,35 +42,48 @@ static enum CBLAS_TRANSPOSE transposition(bool is_transposed, bool is_conjugated
 /* The name of a routine, which may be a macro. */
 #define ROUTINE(p, x)  ROUTINE_(p, x)
 #define ROUTINE_(p, x) cblas_##p##x
+#define LAPACK_(p, x)  p##x##_
 
-#define ITEM      float
-#define REAL      float
-#define NAME(x)   x##_f32
-#define BLAS(x)   ROUTINE(s, x)
-#define RANK_K    syrk
-#define FACTOR(x) x
+#define ITEM         float
+#define REAL         float
+#define NAME(x)      x##_f32
+#define BLAS(x)      ROUTINE(s, x)
+#define RANK_K       syrk
+#define FACTOR(x)    x
+#define LAPACK(x)    LAPACK_(s, x)
+#define REAL_PART(x) x
+#define CONJUGATE(x) x
 #include "op/linalg/blas_kernel.inc.c"
 
-#define ITEM      double
-#define REAL      double
-#define NAME(x)   x##_f64
-#define BLAS(x)   ROUTINE(d, x)
-#define RANK_K    syrk
-#define FACTOR(x) x
+#define ITEM         double
+#define REAL         double
+#define NAME(x)      x##_f64
+#define BLAS(x)      ROUTINE(d, x)
+#define RANK_K       syrk
+#define FACTOR(x)    x
+#define LAPACK(x)    LAPACK_(d, x)
+#define REAL_PART(x) x
+#define CONJUGATE(x) x
 #include "op/linalg/blas_kernel.inc.c"
 
-#define ITEM      float _Complex
-#define REAL      float
-#define NAME(x)   x##_c64
-#define BLAS(x)   ROUTINE(c, x)
-#define RANK_K    herk
-#define FACTOR(x) &x
+#define ITEM         float _Complex
+#define REAL         float
+#define NAME(x)      x##_c64
+#define BLAS(x)      ROUTINE(c, x)
+#define RANK_K       herk
+#define FACTOR(x)    &x
+#define LAPACK(x)    LAPACK_(c, x)
+#define REAL_PART(x) crealf(x)
+#define CONJUGATE(x) conjf(x)
 #include "op/linalg/blas_kernel.inc.c"
 
-#define ITEM      double _Complex
-#define REAL      double
-#define NAME(x)   x##_c128
-#define BLAS(x)   ROUTINE(z, x)
-#define RANK_K    herk
-#define FACTOR(x) &x
+#define ITEM         double _Complex
+#define REAL         double
+#define NAME(x)      x##_c128
+#define BLAS(x)      ROUTINE(z, x)
+#define RANK_K       herk
+#define FACTOR(x)    &x
+#define LAPACK(x)    LAPACK_(z, x)
+#define REAL_PART(x) creal(x)
+#define CONJUGATE(x) conj(x)
 #include "op/linalg/blas_kernel.inc.c"

@@ -37,6 +37,13 @@ typedef struct hki_blas {
     /* to = x, of one shape; to = beta x, where x is not read if beta is 0. */
     void (*copy)(hki_blas_matrix x, hki_blas_matrix to);
     void (*scale)(double beta, hki_blas_matrix x, hki_blas_matrix to);
+    /* to = the mean of x and above^H, or x where `above` has no data; of a lower triangle, with a real diagonal, and zeros above it. `to`
+     * may be x, and x above^T. False where something that was read is NaN or infinite. */
+    bool (*gather_hermitian)(bool triangle, hki_blas_matrix x, hki_blas_matrix above,
+                             hki_blas_matrix to);
+    /* The lower triangle of a (n,n) becomes L of a = L L^H. Returns 0; or i, where the leading i x i matrix is not positive
+     * definite. */
+    int (*cholesky)(hki_blas_matrix a);
     /* b becomes the y of op(t) y = b; right: of y op(t) = b. */
     void (*solve_triangular)(hki_triangle how, bool right, hki_blas_matrix t, hki_blas_matrix b);
     /* c = alpha x y + beta c, where y may be conjugated. */

@@ -1,6 +1,6 @@
 /* The routines of one dtype; blas_kernel.c includes this once for each. It wants ITEM; NAME(x): x with the dtype's suffix; BLAS(x): the
  * routine x; RANK_K: the routine that updates one triangle; REAL: the type of its factors; FACTOR(x): a factor as other routines
- * take it, a value or a pointer. */
+ * take it, a value or a pointer; LAPACK(x): the routine x; REAL_PART(x), CONJUGATE(x). */
 
 static void NAME(copy)(hki_blas_matrix x, hki_blas_matrix to)
 {
@@ -35,6 +35,38 @@ static void NAME(scale)(double beta, hki_blas_matrix x, hki_blas_matrix to)
                         : (REAL)beta * ((const ITEM *)x.data)[i * x.row_step + j * x.column_step];
         }
     }
+}
+
+static bool NAME(gather_hermitian)(bool triangle, hki_blas_matrix x, hki_blas_matrix above,
+                                   hki_blas_matrix to)
+{
+    const ITEM *items = x.data, *others = above.data;
+    ITEM *results = to.data, sum = 0; /* 0 times what is not finite is NaN */
+    for (int64_t i = 0; i < to.rows; i++)
+        for (int64_t j = 0; j < (triangle ? i + 1 : to.columns); j++) {
+            ITEM item = items[i * x.row_step + j * x.column_step];
+            if (triangle && i == j)
+                item = REAL_PART(item);
+            if (others) {
+                const ITEM other = CONJUGATE(others[j * above.row_step + i * above.column_step]);
+                item = item == other ? item : item / 2 + other / 2;
+                if (triangle && i == j)
+                    item = REAL_PART(item);
+            }
+            sum += item * 0;
+            if (triangle && i != j)
+                results[j * to.row_step + i * to.column_step] = 0;
+            results[i * to.row_step + j * to.column_step] = item;
+        }
+    return sum == 0;
+}
+
+static int NAME(cholesky)(hki_blas_matrix a)
+{
+    const int n = (int)a.rows, step = leading(&a);
+    int info = 0;
+    LAPACK(potrf)(hki_blas_is_by_rows(&a) ? "U" : "L", &n, a.data, &step, &info, 1);
+    return info;
 }
 
 static void NAME(solve_triangular)(hki_triangle how, bool right, hki_blas_matrix t,
@@ -91,6 +123,8 @@ const hki_blas NAME(hki_blas) = {
     .item = sizeof(ITEM),
     .copy = NAME(copy),
     .scale = NAME(scale),
+    .gather_hermitian = NAME(gather_hermitian),
+    .cholesky = NAME(cholesky),
     .solve_triangular = NAME(solve_triangular),
     .product = NAME(product),
     .rank_k = NAME(rank_k),
@@ -103,3 +137,6 @@ const hki_blas NAME(hki_blas) = {
 #undef BLAS
 #undef RANK_K
 #undef FACTOR
+#undef LAPACK
+#undef REAL_PART
+#undef CONJUGATE

@@ -96,7 +96,7 @@ static bool libraries_are_ready(const hki_kernel_call *call, int64_t piece)
 bool hki_linalg_begin(hki_linalg_work *work, const hki_kernel_call *call, int64_t piece,
                       const size_t *bytes, int count)
 {
-    *work = (hki_linalg_work){call, piece, hki_linalg_of(call->in[0].dtype), NULL, 0, {NULL}};
+    *work = (hki_linalg_work){.call = call, .piece = piece, .of = hki_linalg_of(call->in[0].dtype)};
     if (!libraries_are_ready(call, piece))
         return false;
     for (int i = 0; i < count; i++)
@@ -121,17 +121,17 @@ void hki_linalg_end(hki_linalg_work *work)
 /* ---- failures ------------------------------------------------------------------------------------------ */
 
 /* "x", or "matrix (1, 2) of x", as input 0 of the operator is called. */
-static void name_matrix(const hk_op *op, const hki_tensor *x, int64_t matrix, char *text,
-                        size_t bytes)
+static void name_matrix(const hk_op *op, int stack_ndim, const int64_t *stack, int64_t matrix,
+                        char *text, size_t bytes)
 {
     char name[16];
     int64_t at[HK_MAX_NDIM];
     size_t used = 0;
-    for (int i = x->ndim - 3; i >= 0; i--) {
-        at[i] = matrix % x->dims[i];
-        matrix /= x->dims[i];
+    for (int i = stack_ndim - 1; i >= 0; i--) {
+        at[i] = matrix % stack[i];
+        matrix /= stack[i];
     }
-    for (int i = 0; i < x->ndim - 2; i++)
+    for (int i = 0; i < stack_ndim; i++)
         used += (size_t)snprintf(text + used, bytes - used, i ? ", %" PRId64 : "matrix (%" PRId64,
                                  at[i]);
     hki_op_input_name(op, 0, name, sizeof name);
@@ -145,7 +145,11 @@ void hki_linalg_fail(const hki_linalg_work *work, int64_t matrix, const char *fo
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    name_matrix(work->call->op, &work->call->in[0], matrix, which, sizeof which);
+    const hki_tensor *x = &work->call->in[0];
+    const hki_block_options *block = work->block;
+    name_matrix(work->call->op, block ? block->stack.ndim : x->ndim - 2,
+                block ? block->stack.dims : x->dims, block ? block->matrix : matrix, which,
+                sizeof which);
     hki_task_fail(work->call->task, work->piece, HK_BAD_DATA, "%s %s", which, what);
 }
 

@@ -30,8 +30,16 @@ bool hki_linalg_check_small(hki_call *call);
 /* From plan: pieces of whole matrices of output or input `like`, for routines that take about `flops` operations for each. */
 void hki_linalg_plan(hki_plan *plan, const hki_stack *stack, double flops);
 
+/* Where the matrix of a call is a block of that one of a stack of so many axes, and begins at that row: for messages. */
+#define HKI_BLOCK_OPTIONS(F, op)                                                                   \
+    F(op, DIMS, stack, "", "axes before the matrices")                                             \
+    F(op, INT, matrix, "0", "which of the stack it is a block of")                                 \
+    F(op, INT, first, "0", "its first row in that")
+HKI_OPTIONS_STRUCT(block, HKI_BLOCK_OPTIONS)
+
 /* The time of one piece: routines, and workspaces, each 64-byte aligned. */
 typedef struct hki_linalg_work {
+    const hki_block_options *block; /* NULL: the matrices are whole */
     const hki_kernel_call *call;
     int64_t piece;
     const hki_linalg *of;
@@ -52,7 +60,7 @@ static inline const hki_linalg *hki_linalg_of(hk_dtype dtype)
                              : &hki_linalg_c128;
 }
 
-/* Fails the task by HK_BAD_DATA: names the matrix of that number in the stack of input 0, and goes on as `format` says: "x is …". */
+/* Fails the task by HK_BAD_DATA: names the matrix of that number in the stack of input 0, or whose block it is, and goes on as `format` says: "x is …". */
 void hki_linalg_fail(const hki_linalg_work *work, int64_t matrix, const char *format, ...)
     HK_PRINTF(3, 4);
 /* False after that, where not all of its so many items are finite. */
