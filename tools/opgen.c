@@ -210,8 +210,13 @@ static void add_parameters(text *out, const hk_op *op, int form, bool typed, int
                              typed ? type : "", name)
     if (form & AT)
         LIST("hk_source ", "at");
-    if (form & INTO)
+    if (form & INTO && !has_outputs(op))
         LIST("hk_array *", "out");
+    for (int i = 0; form & INTO && has_outputs(op) && i < hki_op_output_count(op); i++) {
+        char name[64];
+        hki_op_output_name(op, i, name, sizeof name);
+        LIST("hk_array *", name);
+    }
     for (int i = 0; i < count; i++) {
         char name[64];
         hki_op_input_name(op, i, name, sizeof name);
@@ -231,7 +236,7 @@ static void add_parameters(text *out, const hk_op *op, int form, bool typed, int
         LIST(types[param->type].argument, param->name);
     if (takes_device(op) && !(form & INTO))
         LIST("hk_device ", "device");
-    for (int i = 0; has_outputs(op) && i < hki_op_output_count(op); i++) {
+    for (int i = 0; !(form & INTO) && has_outputs(op) && i < hki_op_output_count(op); i++) {
         char name[64];
         hki_op_output_name(op, i, name, sizeof name);
         LIST("hk_array **", name);

@@ -1267,6 +1267,27 @@ typedef struct hk_syrk_options {
 HK_API hk_array *hk_syrk(hk_array *c, hk_array *a, const hk_syrk_options *options);
 HK_API void hk_syrk_into(hk_array *out, hk_array *c, hk_array *a, const hk_syrk_options *options);
 
+/* Factors with partial pivoting of matrices x (m,n), which lie along the last two axes: L U is x
+ * after row i of it was swapped with row pivots[i], for each i from 0. lu has U in its upper
+ * triangle, and below that L without its diagonal of ones. pivots are int32, min(m,n) for each
+ * matrix. A pivot of 0 stays in U and fails nothing. x may be overwritten by lu in place.
+ * Results: lu, pivots. Not on GPUs yet. No gradient: packed factors have none; hk_solve, hk_inv
+ * and hk_det have. */
+HK_API void hk_lu_factor(hk_array *x, hk_array **lu, hk_array **pivots);
+HK_API void hk_lu_factor_into(hk_array *lu, hk_array *pivots, hk_array *x);
+
+/* x y = b. y, where x times y is b, for the matrices x (n,n) that lu_factor made lu and pivots
+ * of. b has matrices (n,k), or is one vector (n). The axes before are broadcast. A pivot of 0 in
+ * lu fails the result. b may be overwritten in place. Not on GPUs yet. */
+typedef struct hk_lu_solve_options {
+    bool transposed; /* the transpose of x in its place (default: false) */
+    bool conjugated; /* of complex x: its conjugate (default: false) */
+} hk_lu_solve_options;
+HK_API hk_array *hk_lu_solve(hk_array *lu, hk_array *pivots, hk_array *b,
+                             const hk_lu_solve_options *options);
+HK_API void hk_lu_solve_into(hk_array *out, hk_array *lu, hk_array *pivots, hk_array *b,
+                             const hk_lu_solve_options *options);
+
 /* x y = identity. Inverses of square matrices, which lie along the last two axes. One with a
  * pivot of exactly 0 fails the result. hk_solve is faster and closer than a product with an
  * inverse. Not on GPUs yet. */
@@ -2413,6 +2434,23 @@ HK_AT_OPTIONS_VOID(hk_syrk_into, hk_syrk_options, (hk_source at, hk_array *out, 
                                                    hk_array *a, const hk_syrk_options *options),
       (out, c, a, options))
 #define hk_syrk_into(...) hk_syrk_into_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_VOID(hk_lu_factor, (hk_source at, hk_array *x, hk_array **lu, hk_array **pivots),
+      (x, lu, pivots))
+#define hk_lu_factor(...) hk_lu_factor_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_VOID(hk_lu_factor_into, (hk_source at, hk_array *lu, hk_array *pivots, hk_array *x),
+      (lu, pivots, x))
+#define hk_lu_factor_into(...) hk_lu_factor_into_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS(hk_array *, hk_lu_solve, hk_lu_solve_options, (hk_source at, hk_array *lu,
+                                                             hk_array *pivots, hk_array *b,
+                                                             const hk_lu_solve_options *options),
+      (lu, pivots, b, options))
+#define hk_lu_solve(...) hk_lu_solve_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS_VOID(hk_lu_solve_into, hk_lu_solve_options, (hk_source at, hk_array *out,
+                                                           hk_array *lu, hk_array *pivots,
+                                                           hk_array *b,
+                                                           const hk_lu_solve_options *options),
+      (out, lu, pivots, b, options))
+#define hk_lu_solve_into(...) hk_lu_solve_into_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_inv, (hk_source at, hk_array *x),
       (x))
 #define hk_inv(...) hk_inv_at(HK_SOURCE, __VA_ARGS__)

@@ -2952,6 +2952,49 @@ inline void syrk_into(const array &out, const array &c, const array &a,
     hk_syrk_into_at(at, out.get(), c.get(), a.get(), &c);
 }
 
+/* Factors with partial pivoting of matrices x (m,n), which lie along the last two axes: L U is x
+ * after row i of it was swapped with row pivots[i], for each i from 0. lu has U in its upper
+ * triangle, and below that L without its diagonal of ones. pivots are int32, min(m,n) for each
+ * matrix. A pivot of 0 stays in U and fails nothing. x may be overwritten by lu in place.
+ * Results: lu, pivots. Not on GPUs yet. No gradient: packed factors have none; hk_solve, hk_inv
+ * and hk_det have. */
+struct lu_factor_results {
+    array lu, pivots;
+};
+inline lu_factor_results lu_factor(const array &x, hk_source at = here()) noexcept
+{
+    hk_array *results[2];
+    hk_lu_factor_at(at, x.get(), &results[0], &results[1]);
+    return {array::take(results[0]), array::take(results[1])};
+}
+
+/* x y = b. y, where x times y is b, for the matrices x (n,n) that lu_factor made lu and pivots
+ * of. b has matrices (n,k), or is one vector (n). The axes before are broadcast. A pivot of 0 in
+ * lu fails the result. b may be overwritten in place. Not on GPUs yet. */
+struct lu_solve_options {
+    HKI_OPTION(lu_solve_options, bool, transposed)
+    HKI_OPTION(lu_solve_options, bool, conjugated)
+    hk_lu_solve_options to_c() const noexcept
+    {
+        hk_lu_solve_options c = {};
+        c.transposed = transposed;
+        c.conjugated = conjugated;
+        return c;
+    }
+};
+inline array lu_solve(const array &lu, const array &pivots, const array &b,
+                      const lu_solve_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_lu_solve_options c = options.to_c();
+    return array::take(hk_lu_solve_at(at, lu.get(), pivots.get(), b.get(), &c));
+}
+inline void lu_solve_into(const array &out, const array &lu, const array &pivots, const array &b,
+                          const lu_solve_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_lu_solve_options c = options.to_c();
+    hk_lu_solve_into_at(at, out.get(), lu.get(), pivots.get(), b.get(), &c);
+}
+
 /* x y = identity. Inverses of square matrices, which lie along the last two axes. One with a
  * pivot of exactly 0 fails the result. hk_solve is faster and closer than a product with an
  * inverse. Not on GPUs yet. */

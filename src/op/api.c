@@ -391,6 +391,10 @@ _Static_assert(sizeof(hk_syrk_options) == 24 &&
                offsetof(hk_syrk_options, beta) == 8 &&
                offsetof(hk_syrk_options, upper) == 16,
                "hk_syrk_options");
+_Static_assert(sizeof(hk_lu_solve_options) == 2 &&
+               offsetof(hk_lu_solve_options, transposed) == 0 &&
+               offsetof(hk_lu_solve_options, conjugated) == 1,
+               "hk_lu_solve_options");
 _Static_assert(sizeof(hk_pinv_options) == 8 &&
                offsetof(hk_pinv_options, rtol) == 0,
                "hk_pinv_options");
@@ -2723,6 +2727,36 @@ void (hk_syrk_into)(hk_array *out, hk_array *c, hk_array *a, const hk_syrk_optio
 {
     HKI_TAKE_OPTIONS(hk_syrk_options, options);
     hki_op_call_into(&hki_op_syrk, (hk_array *const[]){c, a}, 2, options, out);
+}
+
+void (hk_lu_factor)(hk_array *x, hk_array **lu, hk_array **pivots)
+{
+    hk_array *outputs[2];
+    hki_op_call_all(&hki_op_lu_factor, (hk_array *const[]){x}, 1, NULL,
+                    (hk_device){NULL}, outputs, 2);
+    hki_op_give(outputs[0], lu);
+    hki_op_give(outputs[1], pivots);
+}
+
+void (hk_lu_factor_into)(hk_array *lu, hk_array *pivots, hk_array *x)
+{
+    hki_op_call_update(&hki_op_lu_factor, (hk_array *const[]){x}, 1, NULL,
+                       (hk_array *const[]){lu, pivots}, 2);
+}
+
+hk_array *(hk_lu_solve)(hk_array *lu, hk_array *pivots, hk_array *b,
+                        const hk_lu_solve_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_lu_solve_options, options);
+    return hki_op_call(&hki_op_lu_solve, (hk_array *const[]){lu, pivots, b}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_lu_solve_into)(hk_array *out, hk_array *lu, hk_array *pivots, hk_array *b,
+                        const hk_lu_solve_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_lu_solve_options, options);
+    hki_op_call_into(&hki_op_lu_solve, (hk_array *const[]){lu, pivots, b}, 3, options, out);
 }
 
 hk_array *(hk_inv)(hk_array *x)

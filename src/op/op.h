@@ -531,8 +531,9 @@ void hki_op_call_into(const hk_op *op, hk_array *const *inputs, int input_count,
 void hki_op_call_gradient_into(const hk_op *op, hk_array *const *inputs, int input_count,
                                const void *options, hk_array *out);
 
-/* Calls an operator whose outputs overwrite some of its inputs, `updated` in the outputs' order, in one pass. They are contiguous.
- * What cannot be done, or has failed inputs, fails all of them; their old values stand. Not on the tape. */
+/* Calls an operator of several outputs, which overwrite these arrays, mostly some of its inputs, in one pass. They are contiguous,
+ * unless its kernel writes them as they lie. What cannot be done, or has failed inputs, fails all of them; their old values stand.
+ * Not on the tape. */
 void hki_op_call_update(const hk_op *op, hk_array *const *inputs, int input_count,
                         const void *options, hk_array *const *updated, int count);
 

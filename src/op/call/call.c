@@ -584,15 +584,52 @@ void hki_call_into_unasked(const hk_op *op, const char *operation, hk_array *x, 
 static bool check_updated(hki_call *call, hk_array *const *updated, int count)
 {
     for (int i = 0; i < count; i++) {
+        const hk_status *gone = hki_array_gone(updated[i]);
+        if (gone) {
+            hk_status_release(gone);
+            return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                                   "output %d cannot be written: it is NULL, or its runtime has "
+                                   "ended",
+                                   i);
+        }
         if (!check_output(call, updated[i], count) || !check_result(call, updated[i], i) ||
             !allows_overwrite(call, updated[i]))
             return false;
-        if (!updated[i]->is_contiguous)
+        if (!updated[i]->is_contiguous && !call->op->strided_output)
             return hki_call_refuse(call, HK_UNSUPPORTED,
                                    "an array to update has gaps or another order of axes; "
                                    "hk_contiguous copies it");
+        for (int j = 0; j < i; j++)
+            if (hki_arrays_overlap(updated[i], updated[j]))
+                return hki_call_refuse(call, HK_INVALID_ARGUMENT, "outputs %d and %d share memory",
+                                       j, i);
     }
     return true;
+}
+
+static bool compose_update(hki_call *call, hk_array *const *updated, int count)
+{
+    HK_SCOPE;
+    hk_array *results[HKI_MAX_OUTPUTS];
+    call->more = results + 1;
+    results[0] = composition(call);
+    for (int i = 0; results[0] && i < count; i++)
+        hki_op_call_into(&hki_op_copy, &results[i], 1, NULL, updated[i]);
+    return results[0];
+}
+
+static bool issue_update(hki_call *call, hk_array *const *updated, int count)
+{
+    hki_call_staging staging = {.copy_inputs = gaps(call)};
+    if (call->op->compose && compose_update(call, updated, count))
+        return true;
+    for (int i = 0; call->op->strided_output && i < call->input_count; i++)
+        for (int j = 0; j < count; j++)
+            if (call->arrays[i] && hki_arrays_overlap(call->arrays[i], updated[j]) &&
+                (j > 0 || !reads_safely(call->op, i, call->arrays[i], updated[j])))
+                staging.copy_inputs |= 1u << i;
+    return hki_call_issue(call, updated, false, staging) ||
+           hki_call_refuse(call, HK_OUT_OF_MEMORY, "out of host memory");
 }
 
 void hki_op_call_update(const hk_op *op, hk_array *const *inputs, int input_count,
@@ -602,9 +639,7 @@ void hki_op_call_update(const hk_op *op, hk_array *const *inputs, int input_coun
     uint64_t bytes;
     const unsigned dtypes = call_init(&call, op, inputs, input_count, options);
     if (!check_inputs(&call, dtypes, NULL) || !infer(&call, &bytes) ||
-        !check_updated(&call, updated, count) ||
-        (!hki_call_issue(&call, updated, false, (hki_call_staging){.copy_inputs = gaps(&call)}) &&
-         !hki_call_refuse(&call, HK_OUT_OF_MEMORY, "out of host memory")))
+        !check_updated(&call, updated, count) || !issue_update(&call, updated, count))
         for (int i = 0; i < count; i++)
             hki_array_fail_in_place(updated[i], call.operation, call.arrays, call.input_count,
                                     call.code, "%s", call.message);

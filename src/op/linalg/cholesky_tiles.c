@@ -212,7 +212,7 @@ hk_array *hki_cholesky_tiled(const hki_call *call)
     self.side = self.n < WIDE_FROM ? TILE : WIDE_TILE;
     self.count = hki_divide_up(self.n, self.side);
     self.tiles = calloc((size_t)(self.count * self.count), sizeof *self.tiles);
-    hk_array *result = hki_made_in_parts(call);
+    hk_array *result = hki_made_in_parts(call, 0);
     if (!self.tiles)
         return hki_array_no_memory();
     self.block.stack = *shape;

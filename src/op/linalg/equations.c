@@ -3,9 +3,10 @@
 
 #include <string.h>
 
-static bool check_rows(hki_call *call, bool right, const char *name, const char *x, const char *b)
+static bool check_rows(hki_call *call, const hk_dims *its, bool right, const char *name,
+                       const char *x, const char *b)
 {
-    const hk_dims *shape = &call->inputs[0]->shape, *its = &call->inputs[1]->shape;
+    const hk_dims *shape = &call->inputs[0]->shape;
     const int64_t n = shape->dims[shape->ndim - 1];
     if (right)
         return (its->ndim >= 2 && its->dims[its->ndim - 1] == n) ||
@@ -20,12 +21,12 @@ static bool check_rows(hki_call *call, bool right, const char *name, const char 
                            name);
 }
 
-bool hki_equations_infer(hki_call *call, bool right)
+bool hki_equations_infer(hki_call *call, int index, bool right)
 {
     char x_text[224], b_text[224], name[16];
     if (!hki_linalg_check_square(call))
         return false;
-    const hki_shape_view *x = call->inputs[0], *b = call->inputs[1];
+    const hki_shape_view *x = call->inputs[0], *b = call->inputs[index];
     const int axes = b->shape.ndim == 1 ? 1 : 2;
     hki_op_input_name(call->op, 0, name, sizeof name);
     hki_shape_view_describe(x, x_text, sizeof x_text);
@@ -33,7 +34,7 @@ bool hki_equations_infer(hki_call *call, bool right)
     if (x->dtype != b->dtype)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s is %s and b %s; hk_cast converts",
                                name, x_text, b_text);
-    if (!check_rows(call, right, name, x_text, b_text))
+    if (!check_rows(call, &b->shape, right, name, x_text, b_text))
         return false;
     for (int i = 1; i <= axes; i++)
         if (b->shape.dims[b->shape.ndim - i] > HKI_LINALG_MOST)

@@ -1,5 +1,6 @@
 /* What factors of square matrices give: solve, inv. */
 #include "op/linalg/linalg.h"
+#include "op/linalg/lu.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -27,7 +28,12 @@ static void square_plan(const hki_call *call, hki_plan *plan)
 
 static bool solve_infer(hki_call *call)
 {
-    return hki_equations_infer(call, false);
+    return hki_equations_infer(call, 1, false);
+}
+
+static hk_array *solve_compose(const hki_call *call)
+{
+    return hki_lu_is_tiled(&call->inputs[0]->shape) ? hki_solve_tiled(call) : NULL;
 }
 
 static void solve_plan(const hki_call *call, hki_plan *plan)
@@ -155,6 +161,7 @@ const hk_op hki_op_solve = {
     .contiguous = true,
     .host_only = true,
     .infer = solve_infer,
+    .compose = solve_compose,
     .split = HKI_SPLIT_PLAN,
     .plan = solve_plan,
     .kernel = {[HKI_CPU] = solve_kernel},
@@ -188,6 +195,11 @@ static void inv_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin
         memcpy(matrix_at(&call->out[0], begin, n * n), factors, matrix_bytes);
     }
     hki_linalg_end(&work);
+}
+
+static hk_array *inv_compose(const hki_call *call)
+{
+    return hki_lu_is_tiled(&call->inputs[0]->shape) ? hki_inv_tiled(call) : NULL;
 }
 
 static void inv_grad(hki_grad_call *call)
@@ -231,6 +243,7 @@ const hk_op hki_op_inv = {
     .contiguous = true,
     .host_only = true,
     .infer = hki_linalg_check_square,
+    .compose = inv_compose,
     .split = HKI_SPLIT_PLAN,
     .plan = square_plan,
     .kernel = {[HKI_CPU] = inv_kernel},

@@ -12,26 +12,40 @@ hk_array *hki_tile(hk_array *x, int64_t row, int64_t row_end, int64_t column, in
                           x->offset + row * x->strides[0] + column * x->strides[1]);
 }
 
-hk_array *hki_matrix_in_stack(hk_array *x, int64_t matrix)
+/* The part of so many axes of that number. */
+static hk_array *in_stack(hk_array *x, int axes, int64_t index)
 {
-    const int last = x->shape.ndim - 1;
-    int64_t offset = x->offset;
+    int64_t offset = x->offset, strides[HK_MAX_NDIM] = {0};
+    hk_dims shape = {.ndim = axes};
     if (x->failed)
         return x;
-    for (int i = last - 2; i >= 0; i--) {
-        offset += matrix % x->shape.dims[i] * x->strides[i];
-        matrix /= x->shape.dims[i];
+    const int before = x->shape.ndim - axes;
+    for (int i = before - 1; i >= 0; i--) {
+        offset += index % x->shape.dims[i] * x->strides[i];
+        index /= x->shape.dims[i];
     }
-    return hki_array_view(
-        x, (hk_dims){.ndim = 2, .dims = {x->shape.dims[last - 1], x->shape.dims[last]}},
-        (const int64_t[HK_MAX_NDIM]){x->strides[last - 1], x->strides[last]}, offset);
+    for (int i = 0; i < axes; i++) {
+        shape.dims[i] = x->shape.dims[before + i];
+        strides[i] = x->strides[before + i];
+    }
+    return hki_array_view(x, shape, strides, offset);
 }
 
-hk_array *hki_made_in_parts(const hki_call *call)
+hk_array *hki_matrix_in_stack(hk_array *x, int64_t matrix)
 {
-    hk_array *result = hki_array_create(call->device, call->out_shape[0], call->out_dtype[0]);
+    return in_stack(x, 2, matrix);
+}
+
+hk_array *hki_vector_in_stack(hk_array *x, int64_t vector)
+{
+    return in_stack(x, 1, vector);
+}
+
+hk_array *hki_array_made(hki_device *device, hk_dims shape, hk_dtype dtype, const char *operation)
+{
+    hk_array *result = hki_array_create(device, shape, dtype);
     if (hki_capturing && result->size > 0)
-        hki_hooks.capture->made(hki_capturing, call->operation, result);
+        hki_hooks.capture->made(hki_capturing, operation, result);
     return result;
 }
 
