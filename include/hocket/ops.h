@@ -1369,6 +1369,27 @@ typedef struct hk_qr_options {
 } hk_qr_options;
 HK_API void hk_qr(hk_array *x, const hk_qr_options *options, hk_array **q, hk_array **r);
 
+/* Factors Q R, by reflections, of matrices x (m,n), which lie along the last two axes. qr has R
+ * in its upper triangle, whose diagonal may be negative. Below that, column i has the rest of
+ * the vector v of reflection i, which begins with a 1 on the diagonal; the reflection is I -
+ * tau[i] v v^H. Q is their product in order. hk_qr_multiply multiplies by it. x may be
+ * overwritten by qr in place. Results: qr, tau. Not on GPUs yet. No gradient: packed factors
+ * have none; hk_qr has one. */
+HK_API void hk_qr_factor(hk_array *x, hk_array **qr, hk_array **tau);
+HK_API void hk_qr_factor_into(hk_array *qr, hk_array *tau, hk_array *x);
+
+/* y = Q b. Q times b, for the square Q (m,m) of the factors that qr_factor made of matrices
+ * (m,n). b has matrices (m,k), or (k,m) from the right, or is one vector (m). The axes before
+ * are broadcast. b may be overwritten in place. Not on GPUs yet. */
+typedef struct hk_qr_multiply_options {
+    bool adjoint; /* the adjoint of Q in its place: its transpose, conjugated (default: false) */
+    bool right; /* b times Q, not Q times b (default: false) */
+} hk_qr_multiply_options;
+HK_API hk_array *hk_qr_multiply(hk_array *qr, hk_array *tau, hk_array *b,
+                                const hk_qr_multiply_options *options);
+HK_API void hk_qr_multiply_into(hk_array *out, hk_array *qr, hk_array *tau, hk_array *b,
+                                const hk_qr_multiply_options *options);
+
 /* Square matrices, which lie along the last two axes, to the power of a whole number; 0 gives
  * the identity. A negative power of a singular matrix fails the result. Not on GPUs yet. */
 typedef struct hk_matrix_power_arguments {
@@ -2492,6 +2513,22 @@ HK_AT_OPTIONS_VOID(hk_qr, hk_qr_options, (hk_source at, hk_array *x, const hk_qr
                                           hk_array **q, hk_array **r),
       (x, options, q, r))
 #define hk_qr(...) hk_qr_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_VOID(hk_qr_factor, (hk_source at, hk_array *x, hk_array **qr, hk_array **tau),
+      (x, qr, tau))
+#define hk_qr_factor(...) hk_qr_factor_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_VOID(hk_qr_factor_into, (hk_source at, hk_array *qr, hk_array *tau, hk_array *x),
+      (qr, tau, x))
+#define hk_qr_factor_into(...) hk_qr_factor_into_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS(hk_array *, hk_qr_multiply, hk_qr_multiply_options,
+      (hk_source at, hk_array *qr, hk_array *tau, hk_array *b,
+       const hk_qr_multiply_options *options),
+      (qr, tau, b, options))
+#define hk_qr_multiply(...) hk_qr_multiply_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS_VOID(hk_qr_multiply_into, hk_qr_multiply_options,
+      (hk_source at, hk_array *out, hk_array *qr, hk_array *tau, hk_array *b,
+       const hk_qr_multiply_options *options),
+      (out, qr, tau, b, options))
+#define hk_qr_multiply_into(...) hk_qr_multiply_into_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_matrix_power, (hk_source at, hk_array *x, int64_t n),
       (x, n))
 #define hk_matrix_power(...) hk_matrix_power_at(HK_SOURCE, __VA_ARGS__)

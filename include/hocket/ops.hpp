@@ -3164,6 +3164,50 @@ inline qr_results qr(const array &x, const qr_options &options = {},
     return {array::take(results[0]), array::take(results[1])};
 }
 
+/* Factors Q R, by reflections, of matrices x (m,n), which lie along the last two axes. qr has R
+ * in its upper triangle, whose diagonal may be negative. Below that, column i has the rest of
+ * the vector v of reflection i, which begins with a 1 on the diagonal; the reflection is I -
+ * tau[i] v v^H. Q is their product in order. hk_qr_multiply multiplies by it. x may be
+ * overwritten by qr in place. Results: qr, tau. Not on GPUs yet. No gradient: packed factors
+ * have none; hk_qr has one. */
+struct qr_factor_results {
+    array qr, tau;
+};
+inline qr_factor_results qr_factor(const array &x, hk_source at = here()) noexcept
+{
+    hk_array *results[2];
+    hk_qr_factor_at(at, x.get(), &results[0], &results[1]);
+    return {array::take(results[0]), array::take(results[1])};
+}
+
+/* y = Q b. Q times b, for the square Q (m,m) of the factors that qr_factor made of matrices
+ * (m,n). b has matrices (m,k), or (k,m) from the right, or is one vector (m). The axes before
+ * are broadcast. b may be overwritten in place. Not on GPUs yet. */
+struct qr_multiply_options {
+    HKI_OPTION(qr_multiply_options, bool, adjoint)
+    HKI_OPTION(qr_multiply_options, bool, right)
+    hk_qr_multiply_options to_c() const noexcept
+    {
+        hk_qr_multiply_options c = {};
+        c.adjoint = adjoint;
+        c.right = right;
+        return c;
+    }
+};
+inline array qr_multiply(const array &qr, const array &tau, const array &b,
+                         const qr_multiply_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_qr_multiply_options c = options.to_c();
+    return array::take(hk_qr_multiply_at(at, qr.get(), tau.get(), b.get(), &c));
+}
+inline void qr_multiply_into(const array &out, const array &qr, const array &tau, const array &b,
+                             const qr_multiply_options &options = {},
+                             hk_source at = here()) noexcept
+{
+    const hk_qr_multiply_options c = options.to_c();
+    hk_qr_multiply_into_at(at, out.get(), qr.get(), tau.get(), b.get(), &c);
+}
+
 /* Square matrices, which lie along the last two axes, to the power of a whole number; 0 gives
  * the identity. A negative power of a singular matrix fails the result. Not on GPUs yet. */
 inline array matrix_power(const array &x, int64_t n, hk_source at = here()) noexcept

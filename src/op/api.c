@@ -407,6 +407,10 @@ _Static_assert(sizeof(hk_svd_options) == 1 &&
 _Static_assert(sizeof(hk_qr_options) == 1 &&
                offsetof(hk_qr_options, complete) == 0,
                "hk_qr_options");
+_Static_assert(sizeof(hk_qr_multiply_options) == 2 &&
+               offsetof(hk_qr_multiply_options, adjoint) == 0 &&
+               offsetof(hk_qr_multiply_options, right) == 1,
+               "hk_qr_multiply_options");
 _Static_assert(sizeof(hk_matrix_power_arguments) == 8 &&
                offsetof(hk_matrix_power_arguments, n) == 0,
                "hk_matrix_power_arguments");
@@ -2850,6 +2854,36 @@ void (hk_qr)(hk_array *x, const hk_qr_options *options, hk_array **q, hk_array *
                     (hk_device){NULL}, outputs, 2);
     hki_op_give(outputs[0], q);
     hki_op_give(outputs[1], r);
+}
+
+void (hk_qr_factor)(hk_array *x, hk_array **qr, hk_array **tau)
+{
+    hk_array *outputs[2];
+    hki_op_call_all(&hki_op_qr_factor, (hk_array *const[]){x}, 1, NULL,
+                    (hk_device){NULL}, outputs, 2);
+    hki_op_give(outputs[0], qr);
+    hki_op_give(outputs[1], tau);
+}
+
+void (hk_qr_factor_into)(hk_array *qr, hk_array *tau, hk_array *x)
+{
+    hki_op_call_update(&hki_op_qr_factor, (hk_array *const[]){x}, 1, NULL,
+                       (hk_array *const[]){qr, tau}, 2);
+}
+
+hk_array *(hk_qr_multiply)(hk_array *qr, hk_array *tau, hk_array *b,
+                           const hk_qr_multiply_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_qr_multiply_options, options);
+    return hki_op_call(&hki_op_qr_multiply, (hk_array *const[]){qr, tau, b}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_qr_multiply_into)(hk_array *out, hk_array *qr, hk_array *tau, hk_array *b,
+                           const hk_qr_multiply_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_qr_multiply_options, options);
+    hki_op_call_into(&hki_op_qr_multiply, (hk_array *const[]){qr, tau, b}, 3, options, out);
 }
 
 hk_array *(hk_matrix_power)(hk_array *x, int64_t n)

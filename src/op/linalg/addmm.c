@@ -141,7 +141,7 @@ static bool multiply(const hki_kernel_call *call, int64_t piece, double factor, 
         return false;
     const bool ok = hki_borrow_matrix(&right, call, piece, b, HKI_LYING_ANY, true);
     if (ok) {
-        hki_blas_of(dtype)->product(factor, left.at, right.at, false, adds, to);
+        hki_blas_of(dtype)->product(factor, left.at, right.at, adds, to);
         hki_return_matrix(&right, call, false);
     }
     hki_return_matrix(&left, call, false);

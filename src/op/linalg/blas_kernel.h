@@ -15,6 +15,7 @@
 typedef struct hki_blas_matrix {
     void *data;
     int64_t rows, columns, row_step, column_step;
+    bool conjugated; /* as an operand of a product: its conjugate is meant */
 } hki_blas_matrix;
 
 /* Whether the routines below take it as it lies. Those that only copy take every matrix. */
@@ -23,7 +24,14 @@ bool hki_blas_takes(const hki_blas_matrix *x);
 bool hki_blas_is_by_rows(const hki_blas_matrix *x);
 static inline hki_blas_matrix hki_blas_transposed(hki_blas_matrix x)
 {
-    return (hki_blas_matrix){x.data, x.columns, x.rows, x.column_step, x.row_step};
+    return (hki_blas_matrix){x.data,     x.columns,    x.rows, x.column_step,
+                             x.row_step, x.conjugated};
+}
+/* As an operand of a product. */
+static inline hki_blas_matrix hki_blas_adjoint(hki_blas_matrix x)
+{
+    x.conjugated = !x.conjugated;
+    return hki_blas_transposed(x);
 }
 
 /* Which triangle of a matrix is meant, and how it is read. */
@@ -46,9 +54,9 @@ typedef struct hki_blas {
     int (*cholesky)(hki_blas_matrix a);
     /* b becomes the y of op(t) y = b; right: of y op(t) = b. */
     void (*solve_triangular)(hki_triangle how, bool right, hki_blas_matrix t, hki_blas_matrix b);
-    /* c = alpha x y + beta c, where y may be conjugated. */
-    void (*product)(double alpha, hki_blas_matrix x, hki_blas_matrix y, bool conjugates,
-                    double beta, hki_blas_matrix c);
+    /* c = alpha x y + beta c. */
+    void (*product)(double alpha, hki_blas_matrix x, hki_blas_matrix y, double beta,
+                    hki_blas_matrix c);
     /* One triangle of c (n,n) = alpha x x^T + beta c, of complex numbers x x^H, whose diagonal becomes real. Complex x and c lie
      * side by side in the same direction. */
     void (*rank_k)(bool upper, double alpha, hki_blas_matrix x, double beta, hki_blas_matrix c);
@@ -61,8 +69,10 @@ static inline hki_blas_matrix hki_blas_block(const hki_blas *of, hki_blas_matrix
                                              int64_t rows, int64_t column, int64_t columns)
 {
     const int64_t offset = row * x.row_step + column * x.column_step;
-    return (hki_blas_matrix){(char *)x.data + offset * (int64_t)of->item, rows, columns, x.row_step,
-                             x.column_step};
+    x.data = (char *)x.data + offset * (int64_t)of->item;
+    x.rows = rows;
+    x.columns = columns;
+    return x;
 }
 
 #endif

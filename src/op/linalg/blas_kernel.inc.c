@@ -88,8 +88,8 @@ static void NAME(solve_triangular)(hki_triangle how, bool right, hki_blas_matrix
      leading(&t), b.data, leading(&b));
 }
 
-static void NAME(product)(double alpha, hki_blas_matrix x, hki_blas_matrix y, bool conjugates,
-                          double beta, hki_blas_matrix c)
+static void NAME(product)(double alpha, hki_blas_matrix x, hki_blas_matrix y, double beta,
+                          hki_blas_matrix c)
 {
     const bool by_rows = hki_blas_is_by_rows(&c);
     const ITEM factor = (REAL)alpha, kept = (REAL)beta;
@@ -101,8 +101,8 @@ static void NAME(product)(double alpha, hki_blas_matrix x, hki_blas_matrix y, bo
     }
     BLAS(gemm)
     (by_rows ? CblasRowMajor : CblasColMajor,
-     transposition(hki_blas_is_by_rows(&x) != by_rows, false),
-     transposition(hki_blas_is_by_rows(&y) != by_rows, conjugates), (int)c.rows, (int)c.columns,
+     transposition(hki_blas_is_by_rows(&x) != by_rows, x.conjugated),
+     transposition(hki_blas_is_by_rows(&y) != by_rows, y.conjugated), (int)c.rows, (int)c.columns,
      (int)x.columns, FACTOR(factor), x.data, leading(&x), y.data, leading(&y), FACTOR(kept), c.data,
      leading(&c));
 }
@@ -112,7 +112,7 @@ static void NAME(rank_k)(bool upper, double alpha, hki_blas_matrix x, double bet
 {
     const bool by_rows = hki_blas_is_by_rows(&c);
     if (x.columns == 0) /* lies like c */
-        x = (hki_blas_matrix){x.data, x.rows, 0, 1, by_rows ? 1 : x.rows};
+        x = (hki_blas_matrix){x.data, x.rows, 0, 1, by_rows ? 1 : x.rows, false};
     BLAS(RANK_K)
     (by_rows ? CblasRowMajor : CblasColMajor, upper ? CblasUpper : CblasLower,
      hki_blas_is_by_rows(&x) == by_rows ? CblasNoTrans : CblasTrans, (int)c.rows, (int)x.columns,

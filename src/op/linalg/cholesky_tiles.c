@@ -72,7 +72,7 @@ const hk_op hki_op_cholesky_gather = {
     .plan = gather_plan,
     .kernel = {[HKI_CPU] = gather_kernel},
     .no_grad_why = "cholesky has the gradient",
-    .untested = "factors_test.c tests cholesky of large matrices",
+    .untested = "tiles_test.c tests it",
 };
 
 static void block_plan(const hki_call *call, hki_plan *plan)
@@ -109,7 +109,7 @@ const hk_op hki_op_cholesky_block = {
     .plan = block_plan,
     .kernel = {[HKI_CPU] = block_kernel},
     .no_grad_why = "cholesky has the gradient",
-    .untested = "factors_test.c tests cholesky of large matrices",
+    .untested = "tiles_test.c tests it",
 };
 
 /* ---- composition ---------------------------------------------------------------------------------------------- */

@@ -3,16 +3,14 @@
 
 #include <string.h>
 
-static bool check_rows(hki_call *call, const hk_dims *its, bool right, const char *name,
+static bool check_rows(hki_call *call, const hk_dims *its, int64_t n, bool right, const char *name,
                        const char *x, const char *b)
 {
-    const hk_dims *shape = &call->inputs[0]->shape;
-    const int64_t n = shape->dims[shape->ndim - 1];
     if (right)
         return (its->ndim >= 2 && its->dims[its->ndim - 1] == n) ||
                hki_call_refuse(call, HK_INVALID_ARGUMENT,
                                "%s is %s and b %s: from the right, b must be of matrices with a "
-                               "column for each column of %s",
+                               "column for each row of %s",
                                name, x, b, name);
     const int axes = its->ndim == 1 ? 1 : 2;
     return (its->ndim > 0 && its->dims[its->ndim - axes] == n) ||
@@ -24,17 +22,16 @@ static bool check_rows(hki_call *call, const hk_dims *its, bool right, const cha
 bool hki_equations_infer(hki_call *call, int index, bool right)
 {
     char x_text[224], b_text[224], name[16];
-    if (!hki_linalg_check_square(call))
-        return false;
     const hki_shape_view *x = call->inputs[0], *b = call->inputs[index];
     const int axes = b->shape.ndim == 1 ? 1 : 2;
+    const int64_t n = x->shape.dims[x->shape.ndim - 2];
     hki_op_input_name(call->op, 0, name, sizeof name);
     hki_shape_view_describe(x, x_text, sizeof x_text);
     hki_shape_view_describe(b, b_text, sizeof b_text);
     if (x->dtype != b->dtype)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT, "%s is %s and b %s; hk_cast converts",
                                name, x_text, b_text);
-    if (!check_rows(call, &b->shape, right, name, x_text, b_text))
+    if (!check_rows(call, &b->shape, n, right, name, x_text, b_text))
         return false;
     for (int i = 1; i <= axes; i++)
         if (b->shape.dims[b->shape.ndim - i] > HKI_LINALG_MOST)

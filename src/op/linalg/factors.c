@@ -28,7 +28,7 @@ static void square_plan(const hki_call *call, hki_plan *plan)
 
 static bool solve_infer(hki_call *call)
 {
-    return hki_equations_infer(call, 1, false);
+    return hki_linalg_check_square(call) && hki_equations_infer(call, 1, false);
 }
 
 static hk_array *solve_compose(const hki_call *call)

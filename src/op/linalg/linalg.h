@@ -67,14 +67,14 @@ void hki_linalg_fail(const hki_linalg_work *work, int64_t matrix, const char *fo
 bool hki_linalg_is_finite(const hki_linalg_work *work, int64_t matrix, const void *items,
                           int64_t count);
 
-/* Equations x y = b, or, from the right, y x = b, for square matrices x, input 0, and b. b has matrices (n,k), or from the right
+/* Equations x y = b, or, from the right, y x = b, for square matrices x, input 0, and b; and products. b has matrices (n,k), or from the right
  * (k,n), or is one vector (n), unless it stands on the left. The axes before are broadcast. */
 typedef struct hki_equations {
     int axes;                /* of the matrices of b: 2, or 1 where it is a vector */
     int64_t n, lines, count; /* lines: columns or, from the right, rows of b */
 } hki_equations;
 
-/* From infer: checks both, where b is input `index`, and says what the shape and dtype of y are. */
+/* From infer: checks b, input `index`, against x, of which n is the number of rows, and says what the shape of y is. */
 bool hki_equations_infer(hki_call *call, int index, bool right);
 hki_equations hki_equations_of(const hk_dims *b, const hk_dims *out, bool right);
 hki_equations hki_equations_of_tensors(const hki_tensor *b, const hki_tensor *out, bool right);

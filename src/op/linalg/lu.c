@@ -315,7 +315,7 @@ const hk_op hki_op_lu_solve = {
     .grad = lu_solve_grad,
     .grad_reads = {0, 0, 1 | 2},
     .no_grad_inputs = 2,
-    .untested = "factors are no random numbers: lu_test.c tests it",
+    .untested = "factors are no random numbers: tiles_test.c tests it",
 };
 
 /* ---- of large matrices ---------------------------------------------------------------------------------------- */
@@ -335,7 +335,7 @@ const hk_op hki_op_lu_solve_part = {
     .plan = lu_solve_plan,
     .kernel = {[HKI_CPU] = lu_solve_kernel},
     .no_grad_why = "solve has the gradient",
-    .untested = "lu_test.c tests it",
+    .untested = "tiles_test.c tests it",
 };
 
 /* Columns of the inverse that one piece makes at a time. */
@@ -361,7 +361,7 @@ static bool invert_block(const hki_linalg_work *work, int64_t matrix, int64_t fi
                           to = hki_matrix_of(&call->out[0], matrix);
     const int64_t n = lu.rows, columns = hki_min(INVERSE_BLOCK, n - first);
     int32_t *pivots = work->part[0], *places = work->part[1];
-    const hki_blas_matrix x = {work->part[2], n, columns, 1, n};
+    const hki_blas_matrix x = {work->part[2], n, columns, 1, n, false};
     if (!take_pivots(work, matrix, &lu, &swaps, pivots))
         return false;
     for (int64_t i = 0; i < n; i++)
@@ -415,7 +415,7 @@ const hk_op hki_op_lu_inverse = {
     .plan = inverse_plan,
     .kernel = {[HKI_CPU] = inverse_kernel},
     .no_grad_why = "inv has the gradient",
-    .untested = "lu_test.c tests it",
+    .untested = "tiles_test.c tests it",
 };
 
 /* Packed factors by columns, and pivots. */

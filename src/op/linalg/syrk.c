@@ -61,7 +61,7 @@ static void update_rows(const hki_kernel_call *call, int64_t row, hki_blas_matri
     if (c.data != to.data)
         blas->copy(hki_blas_block(blas, c, row, rows, 0, n),
                    hki_blas_block(blas, to, row, rows, 0, n));
-    blas->product(alpha, mine, hki_blas_transposed(others), true, beta,
+    blas->product(alpha, mine, hki_blas_adjoint(others), beta,
                   hki_blas_block(blas, to, row, rows, first, count));
     blas->rank_k(upper, alpha, mine, beta, hki_blas_block(blas, to, row, rows, row, rows));
 }

@@ -43,8 +43,8 @@ bool hki_borrow_matrix(hki_borrowed *it, const hki_kernel_call *call, int64_t pi
     if (!it->copy)
         return false;
     it->at = lying == HKI_LYING_BY_COLUMNS
-                 ? (hki_blas_matrix){it->copy, x.rows, x.columns, 1, x.rows}
-                 : (hki_blas_matrix){it->copy, x.rows, x.columns, x.columns, 1};
+                 ? (hki_blas_matrix){it->copy, x.rows, x.columns, 1, x.rows, false}
+                 : (hki_blas_matrix){it->copy, x.rows, x.columns, x.columns, 1, false};
     if (reads)
         it->of->copy(x, it->at);
     return true;
