@@ -210,8 +210,13 @@ static void add_parameters(text *out, const hk_op *op, int form, bool typed, int
                              typed ? type : "", name)
     if (form & AT)
         LIST("hk_source ", "at");
-    if (form & INTO)
+    if (form & INTO && !has_outputs(op))
         LIST("hk_array *", "out");
+    for (int i = 0; form & INTO && has_outputs(op) && i < hki_op_output_count(op); i++) {
+        char name[64];
+        hki_op_output_name(op, i, name, sizeof name);
+        LIST("hk_array *", name);
+    }
     for (int i = 0; i < count; i++) {
         char name[64];
         hki_op_input_name(op, i, name, sizeof name);
@@ -231,7 +236,7 @@ static void add_parameters(text *out, const hk_op *op, int form, bool typed, int
         LIST(types[param->type].argument, param->name);
     if (takes_device(op) && !(form & INTO))
         LIST("hk_device ", "device");
-    for (int i = 0; has_outputs(op) && i < hki_op_output_count(op); i++) {
+    for (int i = 0; !(form & INTO) && has_outputs(op) && i < hki_op_output_count(op); i++) {
         char name[64];
         hki_op_output_name(op, i, name, sizeof name);
         LIST("hk_array **", name);
@@ -399,7 +404,7 @@ static text make_header(void)
         if (op->params)
             add_struct(&out, op);
         add_declaration(&out, op, PLAIN);
-        if (op->elementwise)
+        if (hki_op_has_into(op))
             add_declaration(&out, op, INTO);
     }
     add(&out, "\n/* The same with the source position of the call: see HK_SOURCE. */\n");
@@ -408,7 +413,7 @@ static text make_header(void)
         if (op->internal)
             continue;
         add_at(&out, op, PLAIN);
-        if (op->elementwise)
+        if (hki_op_has_into(op))
             add_at(&out, op, INTO);
     }
     add(&out, "\n#ifndef __cplusplus\n");

@@ -25,6 +25,22 @@ static void add_outputs_body(text *out, const hk_op *op, const char *inputs, con
     }
 }
 
+static void add_update_body(text *out, const hk_op *op, const char *inputs, const char *number,
+                            const char *options)
+{
+    const int count = hki_op_output_count(op);
+    add(out,
+        "    hki_op_call_update(&hki_op_%s, %s, %s, %s,\n                       (hk_array "
+        "*const[]){",
+        op->name, inputs, number, options);
+    for (int i = 0; i < count; i++) {
+        char name[64];
+        hki_op_output_name(op, i, name, sizeof name);
+        add(out, "%s%s", i ? ", " : "", name);
+    }
+    add(out, "}, %d);\n", count);
+}
+
 static void add_body(text *out, const hk_op *op, int form)
 {
     int count = hki_op_input_count(op, NULL);
@@ -56,7 +72,9 @@ static void add_body(text *out, const hk_op *op, int form)
         snprintf(number, sizeof number, "count");
     }
     const char *options = has_arguments(op) ? "&arguments" : has_options(op) ? "options" : "NULL";
-    if (form & INTO)
+    if (form & INTO && has_outputs(op))
+        add_update_body(out, op, inputs, number, options);
+    else if (form & INTO)
         add(out, "    hki_op_call_into(&hki_op_%s, %s, %s, %s, out);\n", op->name, inputs, number,
             options);
     else if (has_outputs(op))
@@ -118,7 +136,7 @@ static text make_api(void)
         const hk_op *op = hki_ops[i];
         if (op->internal)
             continue;
-        for (int form = PLAIN; form <= (op->elementwise ? INTO : PLAIN); form++) {
+        for (int form = PLAIN; form <= (hki_op_has_into(op) ? INTO : PLAIN); form++) {
             add_definition(&out, op, form);
             if (takes_numbers(op))
                 add_operands_definition(&out, op, form);

@@ -201,7 +201,8 @@ static text make_cxx_header(void)
             add_cxx_options(&out, op);
         if (has_outputs(op))
             add_cxx_results(&out, op);
-        for (int form = PLAIN; form <= (op->elementwise ? INTO : PLAIN); form++)
+        for (int form = PLAIN; form <= (hki_op_has_into(op) && !has_outputs(op) ? INTO : PLAIN);
+             form++)
             for (int number = NO_NUMBER; number <= (takes_numbers(op) ? NUMBER_Y : NO_NUMBER);
                  number++)
                 add_cxx_function(&out, op, form, (number_form)number);

@@ -75,7 +75,7 @@ static void add_section(text *out, const hk_op *op)
         add(out, "- gradient: none, %s\n", op->no_grad_why ? op->no_grad_why : "not written");
     if (takes_numbers(op))
         add(out, "- numbers: in place of `x` or of `y`\n");
-    if (op->elementwise)
+    if (hki_op_has_into(op))
         add(out, "- in place: `hk_%s_into(out, …)`\n", op->name);
 }
 

@@ -1207,17 +1207,86 @@ HK_API hk_array *hk_index_select(hk_array *x, hk_array *indices, int64_t axis);
 /* x = y y^T. The lower triangle L of symmetric, positive definite matrices: L times its
  * transpose is x. Of complex ones transposes are conjugated, here and where one is Hermitian.
  * Matrices lie along the last two axes; one that is not symmetric counts as the mean of it and
- * its transpose. One that is not positive definite fails the result, as does a NaN or an
- * infinity. Not on GPUs yet. */
+ * its transpose, unless one triangle alone is read. One that is not positive definite fails the
+ * result, as does a NaN or an infinity. x may be overwritten in place; views, blocks of a larger
+ * matrix among them, are read and written as they lie. Not on GPUs yet. */
 typedef struct hk_cholesky_options {
     bool upper; /* the transpose of L instead (default: false) */
+    bool one_triangle; /* of x only the triangle that the result has is read (default: false) */
 } hk_cholesky_options;
 HK_API hk_array *hk_cholesky(hk_array *x, const hk_cholesky_options *options);
+HK_API void hk_cholesky_into(hk_array *out, hk_array *x, const hk_cholesky_options *options);
 
 /* x y = b. y, where x times y is b, by factors with partial pivoting. Square matrices x lie
  * along the last two axes. b has matrices (n,k) there, or is one vector (n). The axes before are
  * broadcast. A matrix with a pivot of exactly 0 fails the result. Not on GPUs yet. */
 HK_API hk_array *hk_solve(hk_array *x, hk_array *b);
+
+/* t y = b. y, where t times y is b, or, from the right, y times t. Of the square matrices t,
+ * which lie along the last two axes, one triangle is read. b has matrices there, or is one
+ * vector. The axes before are broadcast. A 0 on the diagonal fails the result. b may be
+ * overwritten in place; views, blocks of a larger matrix among them, are read and written as
+ * they lie where the elements of rows or of columns lie side by side. Not on GPUs yet. */
+typedef struct hk_solve_triangular_options {
+    bool upper; /* the upper triangle of t is read, not the lower one (default: false) */
+    bool unit_diagonal; /* the diagonal of t counts as 1 and is not read (default: false) */
+    bool transposed; /* the transpose of t in its place (default: false) */
+    bool conjugated; /* of complex t: its conjugate (default: false) */
+    bool right; /* t on the right: y t = b (default: false) */
+} hk_solve_triangular_options;
+HK_API hk_array *hk_solve_triangular(hk_array *t, hk_array *b,
+                                     const hk_solve_triangular_options *options);
+HK_API void hk_solve_triangular_into(hk_array *out, hk_array *t, hk_array *b,
+                                     const hk_solve_triangular_options *options);
+
+/* y = alpha a b + beta c. alpha times the matrix product of a (m,k) and b (k,n), added to beta
+ * times c, which broadcasts to it. Further axes in front are batches of matrices, which
+ * broadcast. Where alpha is 0, a and b are not read; where beta is 0, c is not. c may be
+ * overwritten in place; transposed views and blocks of a larger matrix are read and written as
+ * they lie. Not on GPUs yet. */
+typedef struct hk_addmm_options {
+    double alpha; /* what the product is multiplied by; HK_ZERO: 0 (default: 1) */
+    double beta; /* what c is multiplied by; HK_ZERO: 0 (default: 1) */
+} hk_addmm_options;
+HK_API hk_array *hk_addmm(hk_array *c, hk_array *a, hk_array *b, const hk_addmm_options *options);
+HK_API void hk_addmm_into(hk_array *out, hk_array *c, hk_array *a, hk_array *b,
+                          const hk_addmm_options *options);
+
+/* y = alpha a a^T + beta c. c, of which one triangle, the lower one, and the diagonal become
+ * alpha times the product of a (n,k) and its transpose, added to beta times c; the other
+ * triangle stays as it is. c broadcasts to (n,n). Of complex numbers the transpose is
+ * conjugated, and the diagonal becomes real. Further axes in front are batches of matrices.
+ * Where alpha is 0, a is not read; where beta is 0, what is written is not. c may be overwritten
+ * in place; transposed views and blocks of a larger matrix are read and written as they lie. Not
+ * on GPUs yet. */
+typedef struct hk_syrk_options {
+    double alpha; /* what the product is multiplied by; HK_ZERO: 0 (default: 1) */
+    double beta; /* what c is multiplied by; HK_ZERO: 0 (default: 1) */
+    bool upper; /* the upper triangle is written, not the lower one (default: false) */
+} hk_syrk_options;
+HK_API hk_array *hk_syrk(hk_array *c, hk_array *a, const hk_syrk_options *options);
+HK_API void hk_syrk_into(hk_array *out, hk_array *c, hk_array *a, const hk_syrk_options *options);
+
+/* Factors with partial pivoting of matrices x (m,n), which lie along the last two axes: L U is x
+ * after row i of it was swapped with row pivots[i], for each i from 0. lu has U in its upper
+ * triangle, and below that L without its diagonal of ones. pivots are int32, min(m,n) for each
+ * matrix. A pivot of 0 stays in U and fails nothing. x may be overwritten by lu in place.
+ * Results: lu, pivots. Not on GPUs yet. No gradient: packed factors have none; hk_solve, hk_inv
+ * and hk_det have. */
+HK_API void hk_lu_factor(hk_array *x, hk_array **lu, hk_array **pivots);
+HK_API void hk_lu_factor_into(hk_array *lu, hk_array *pivots, hk_array *x);
+
+/* x y = b. y, where x times y is b, for the matrices x (n,n) that lu_factor made lu and pivots
+ * of. b has matrices (n,k), or is one vector (n). The axes before are broadcast. A pivot of 0 in
+ * lu fails the result. b may be overwritten in place. Not on GPUs yet. */
+typedef struct hk_lu_solve_options {
+    bool transposed; /* the transpose of x in its place (default: false) */
+    bool conjugated; /* of complex x: its conjugate (default: false) */
+} hk_lu_solve_options;
+HK_API hk_array *hk_lu_solve(hk_array *lu, hk_array *pivots, hk_array *b,
+                             const hk_lu_solve_options *options);
+HK_API void hk_lu_solve_into(hk_array *out, hk_array *lu, hk_array *pivots, hk_array *b,
+                             const hk_lu_solve_options *options);
 
 /* x y = identity. Inverses of square matrices, which lie along the last two axes. One with a
  * pivot of exactly 0 fails the result. hk_solve is faster and closer than a product with an
@@ -1299,6 +1368,27 @@ typedef struct hk_qr_options {
     bool complete; /* q (m, m) and r (m, n) in place of the first min(m, n) (default: false) */
 } hk_qr_options;
 HK_API void hk_qr(hk_array *x, const hk_qr_options *options, hk_array **q, hk_array **r);
+
+/* Factors Q R, by reflections, of matrices x (m,n), which lie along the last two axes. qr has R
+ * in its upper triangle, whose diagonal may be negative. Below that, column i has the rest of
+ * the vector v of reflection i, which begins with a 1 on the diagonal; the reflection is I -
+ * tau[i] v v^H. Q is their product in order. hk_qr_multiply multiplies by it. x may be
+ * overwritten by qr in place. Results: qr, tau. Not on GPUs yet. No gradient: packed factors
+ * have none; hk_qr has one. */
+HK_API void hk_qr_factor(hk_array *x, hk_array **qr, hk_array **tau);
+HK_API void hk_qr_factor_into(hk_array *qr, hk_array *tau, hk_array *x);
+
+/* y = Q b. Q times b, for the square Q (m,m) of the factors that qr_factor made of matrices
+ * (m,n). b has matrices (m,k), or (k,m) from the right, or is one vector (m). The axes before
+ * are broadcast. b may be overwritten in place. Not on GPUs yet. */
+typedef struct hk_qr_multiply_options {
+    bool adjoint; /* the adjoint of Q in its place: its transpose, conjugated (default: false) */
+    bool right; /* b times Q, not Q times b (default: false) */
+} hk_qr_multiply_options;
+HK_API hk_array *hk_qr_multiply(hk_array *qr, hk_array *tau, hk_array *b,
+                                const hk_qr_multiply_options *options);
+HK_API void hk_qr_multiply_into(hk_array *out, hk_array *qr, hk_array *tau, hk_array *b,
+                                const hk_qr_multiply_options *options);
 
 /* Square matrices, which lie along the last two axes, to the power of a whole number; 0 gives
  * the identity. A negative power of a singular matrix fails the result. Not on GPUs yet. */
@@ -2330,9 +2420,58 @@ HK_AT_OPTIONS(hk_array *, hk_cholesky, hk_cholesky_options, (hk_source at, hk_ar
                                                              const hk_cholesky_options *options),
       (x, options))
 #define hk_cholesky(...) hk_cholesky_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS_VOID(hk_cholesky_into, hk_cholesky_options, (hk_source at, hk_array *out,
+                                                           hk_array *x,
+                                                           const hk_cholesky_options *options),
+      (out, x, options))
+#define hk_cholesky_into(...) hk_cholesky_into_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_solve, (hk_source at, hk_array *x, hk_array *b),
       (x, b))
 #define hk_solve(...) hk_solve_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS(hk_array *, hk_solve_triangular, hk_solve_triangular_options,
+      (hk_source at, hk_array *t, hk_array *b, const hk_solve_triangular_options *options),
+      (t, b, options))
+#define hk_solve_triangular(...) hk_solve_triangular_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS_VOID(hk_solve_triangular_into, hk_solve_triangular_options,
+      (hk_source at, hk_array *out, hk_array *t, hk_array *b,
+       const hk_solve_triangular_options *options),
+      (out, t, b, options))
+#define hk_solve_triangular_into(...) hk_solve_triangular_into_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS(hk_array *, hk_addmm, hk_addmm_options, (hk_source at, hk_array *c, hk_array *a,
+                                                       hk_array *b,
+                                                       const hk_addmm_options *options),
+      (c, a, b, options))
+#define hk_addmm(...) hk_addmm_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS_VOID(hk_addmm_into, hk_addmm_options, (hk_source at, hk_array *out, hk_array *c,
+                                                     hk_array *a, hk_array *b,
+                                                     const hk_addmm_options *options),
+      (out, c, a, b, options))
+#define hk_addmm_into(...) hk_addmm_into_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS(hk_array *, hk_syrk, hk_syrk_options, (hk_source at, hk_array *c, hk_array *a,
+                                                     const hk_syrk_options *options),
+      (c, a, options))
+#define hk_syrk(...) hk_syrk_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS_VOID(hk_syrk_into, hk_syrk_options, (hk_source at, hk_array *out, hk_array *c,
+                                                   hk_array *a, const hk_syrk_options *options),
+      (out, c, a, options))
+#define hk_syrk_into(...) hk_syrk_into_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_VOID(hk_lu_factor, (hk_source at, hk_array *x, hk_array **lu, hk_array **pivots),
+      (x, lu, pivots))
+#define hk_lu_factor(...) hk_lu_factor_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_VOID(hk_lu_factor_into, (hk_source at, hk_array *lu, hk_array *pivots, hk_array *x),
+      (lu, pivots, x))
+#define hk_lu_factor_into(...) hk_lu_factor_into_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS(hk_array *, hk_lu_solve, hk_lu_solve_options, (hk_source at, hk_array *lu,
+                                                             hk_array *pivots, hk_array *b,
+                                                             const hk_lu_solve_options *options),
+      (lu, pivots, b, options))
+#define hk_lu_solve(...) hk_lu_solve_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS_VOID(hk_lu_solve_into, hk_lu_solve_options, (hk_source at, hk_array *out,
+                                                           hk_array *lu, hk_array *pivots,
+                                                           hk_array *b,
+                                                           const hk_lu_solve_options *options),
+      (out, lu, pivots, b, options))
+#define hk_lu_solve_into(...) hk_lu_solve_into_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_inv, (hk_source at, hk_array *x),
       (x))
 #define hk_inv(...) hk_inv_at(HK_SOURCE, __VA_ARGS__)
@@ -2374,6 +2513,22 @@ HK_AT_OPTIONS_VOID(hk_qr, hk_qr_options, (hk_source at, hk_array *x, const hk_qr
                                           hk_array **q, hk_array **r),
       (x, options, q, r))
 #define hk_qr(...) hk_qr_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_VOID(hk_qr_factor, (hk_source at, hk_array *x, hk_array **qr, hk_array **tau),
+      (x, qr, tau))
+#define hk_qr_factor(...) hk_qr_factor_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_VOID(hk_qr_factor_into, (hk_source at, hk_array *qr, hk_array *tau, hk_array *x),
+      (qr, tau, x))
+#define hk_qr_factor_into(...) hk_qr_factor_into_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS(hk_array *, hk_qr_multiply, hk_qr_multiply_options,
+      (hk_source at, hk_array *qr, hk_array *tau, hk_array *b,
+       const hk_qr_multiply_options *options),
+      (qr, tau, b, options))
+#define hk_qr_multiply(...) hk_qr_multiply_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS_VOID(hk_qr_multiply_into, hk_qr_multiply_options,
+      (hk_source at, hk_array *out, hk_array *qr, hk_array *tau, hk_array *b,
+       const hk_qr_multiply_options *options),
+      (out, qr, tau, b, options))
+#define hk_qr_multiply_into(...) hk_qr_multiply_into_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_matrix_power, (hk_source at, hk_array *x, int64_t n),
       (x, n))
 #define hk_matrix_power(...) hk_matrix_power_at(HK_SOURCE, __VA_ARGS__)

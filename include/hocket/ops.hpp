@@ -2818,14 +2818,17 @@ inline array index_select(const array &x, const array &indices, int64_t axis,
 /* x = y y^T. The lower triangle L of symmetric, positive definite matrices: L times its
  * transpose is x. Of complex ones transposes are conjugated, here and where one is Hermitian.
  * Matrices lie along the last two axes; one that is not symmetric counts as the mean of it and
- * its transpose. One that is not positive definite fails the result, as does a NaN or an
- * infinity. Not on GPUs yet. */
+ * its transpose, unless one triangle alone is read. One that is not positive definite fails the
+ * result, as does a NaN or an infinity. x may be overwritten in place; views, blocks of a larger
+ * matrix among them, are read and written as they lie. Not on GPUs yet. */
 struct cholesky_options {
     HKI_OPTION(cholesky_options, bool, upper)
+    HKI_OPTION(cholesky_options, bool, one_triangle)
     hk_cholesky_options to_c() const noexcept
     {
         hk_cholesky_options c = {};
         c.upper = upper;
+        c.one_triangle = one_triangle;
         return c;
     }
 };
@@ -2835,6 +2838,12 @@ inline array cholesky(const array &x, const cholesky_options &options = {},
     const hk_cholesky_options c = options.to_c();
     return array::take(hk_cholesky_at(at, x.get(), &c));
 }
+inline void cholesky_into(const array &out, const array &x, const cholesky_options &options = {},
+                          hk_source at = here()) noexcept
+{
+    const hk_cholesky_options c = options.to_c();
+    hk_cholesky_into_at(at, out.get(), x.get(), &c);
+}
 
 /* x y = b. y, where x times y is b, by factors with partial pivoting. Square matrices x lie
  * along the last two axes. b has matrices (n,k) there, or is one vector (n). The axes before are
@@ -2842,6 +2851,148 @@ inline array cholesky(const array &x, const cholesky_options &options = {},
 inline array solve(const array &x, const array &b, hk_source at = here()) noexcept
 {
     return array::take(hk_solve_at(at, x.get(), b.get()));
+}
+
+/* t y = b. y, where t times y is b, or, from the right, y times t. Of the square matrices t,
+ * which lie along the last two axes, one triangle is read. b has matrices there, or is one
+ * vector. The axes before are broadcast. A 0 on the diagonal fails the result. b may be
+ * overwritten in place; views, blocks of a larger matrix among them, are read and written as
+ * they lie where the elements of rows or of columns lie side by side. Not on GPUs yet. */
+struct solve_triangular_options {
+    HKI_OPTION(solve_triangular_options, bool, upper)
+    HKI_OPTION(solve_triangular_options, bool, unit_diagonal)
+    HKI_OPTION(solve_triangular_options, bool, transposed)
+    HKI_OPTION(solve_triangular_options, bool, conjugated)
+    HKI_OPTION(solve_triangular_options, bool, right)
+    hk_solve_triangular_options to_c() const noexcept
+    {
+        hk_solve_triangular_options c = {};
+        c.upper = upper;
+        c.unit_diagonal = unit_diagonal;
+        c.transposed = transposed;
+        c.conjugated = conjugated;
+        c.right = right;
+        return c;
+    }
+};
+inline array solve_triangular(const array &t, const array &b,
+                              const solve_triangular_options &options = {},
+                              hk_source at = here()) noexcept
+{
+    const hk_solve_triangular_options c = options.to_c();
+    return array::take(hk_solve_triangular_at(at, t.get(), b.get(), &c));
+}
+inline void solve_triangular_into(const array &out, const array &t, const array &b,
+                                  const solve_triangular_options &options = {},
+                                  hk_source at = here()) noexcept
+{
+    const hk_solve_triangular_options c = options.to_c();
+    hk_solve_triangular_into_at(at, out.get(), t.get(), b.get(), &c);
+}
+
+/* y = alpha a b + beta c. alpha times the matrix product of a (m,k) and b (k,n), added to beta
+ * times c, which broadcasts to it. Further axes in front are batches of matrices, which
+ * broadcast. Where alpha is 0, a and b are not read; where beta is 0, c is not. c may be
+ * overwritten in place; transposed views and blocks of a larger matrix are read and written as
+ * they lie. Not on GPUs yet. */
+struct addmm_options {
+    HKI_OPTION(addmm_options, double, alpha)
+    HKI_OPTION(addmm_options, double, beta)
+    hk_addmm_options to_c() const noexcept
+    {
+        hk_addmm_options c = {};
+        c.alpha = alpha;
+        c.beta = beta;
+        return c;
+    }
+};
+inline array addmm(const array &c, const array &a, const array &b,
+                   const addmm_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_addmm_options c = options.to_c();
+    return array::take(hk_addmm_at(at, c.get(), a.get(), b.get(), &c));
+}
+inline void addmm_into(const array &out, const array &c, const array &a, const array &b,
+                       const addmm_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_addmm_options c = options.to_c();
+    hk_addmm_into_at(at, out.get(), c.get(), a.get(), b.get(), &c);
+}
+
+/* y = alpha a a^T + beta c. c, of which one triangle, the lower one, and the diagonal become
+ * alpha times the product of a (n,k) and its transpose, added to beta times c; the other
+ * triangle stays as it is. c broadcasts to (n,n). Of complex numbers the transpose is
+ * conjugated, and the diagonal becomes real. Further axes in front are batches of matrices.
+ * Where alpha is 0, a is not read; where beta is 0, what is written is not. c may be overwritten
+ * in place; transposed views and blocks of a larger matrix are read and written as they lie. Not
+ * on GPUs yet. */
+struct syrk_options {
+    HKI_OPTION(syrk_options, double, alpha)
+    HKI_OPTION(syrk_options, double, beta)
+    HKI_OPTION(syrk_options, bool, upper)
+    hk_syrk_options to_c() const noexcept
+    {
+        hk_syrk_options c = {};
+        c.alpha = alpha;
+        c.beta = beta;
+        c.upper = upper;
+        return c;
+    }
+};
+inline array syrk(const array &c, const array &a, const syrk_options &options = {},
+                  hk_source at = here()) noexcept
+{
+    const hk_syrk_options c = options.to_c();
+    return array::take(hk_syrk_at(at, c.get(), a.get(), &c));
+}
+inline void syrk_into(const array &out, const array &c, const array &a,
+                      const syrk_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_syrk_options c = options.to_c();
+    hk_syrk_into_at(at, out.get(), c.get(), a.get(), &c);
+}
+
+/* Factors with partial pivoting of matrices x (m,n), which lie along the last two axes: L U is x
+ * after row i of it was swapped with row pivots[i], for each i from 0. lu has U in its upper
+ * triangle, and below that L without its diagonal of ones. pivots are int32, min(m,n) for each
+ * matrix. A pivot of 0 stays in U and fails nothing. x may be overwritten by lu in place.
+ * Results: lu, pivots. Not on GPUs yet. No gradient: packed factors have none; hk_solve, hk_inv
+ * and hk_det have. */
+struct lu_factor_results {
+    array lu, pivots;
+};
+inline lu_factor_results lu_factor(const array &x, hk_source at = here()) noexcept
+{
+    hk_array *results[2];
+    hk_lu_factor_at(at, x.get(), &results[0], &results[1]);
+    return {array::take(results[0]), array::take(results[1])};
+}
+
+/* x y = b. y, where x times y is b, for the matrices x (n,n) that lu_factor made lu and pivots
+ * of. b has matrices (n,k), or is one vector (n). The axes before are broadcast. A pivot of 0 in
+ * lu fails the result. b may be overwritten in place. Not on GPUs yet. */
+struct lu_solve_options {
+    HKI_OPTION(lu_solve_options, bool, transposed)
+    HKI_OPTION(lu_solve_options, bool, conjugated)
+    hk_lu_solve_options to_c() const noexcept
+    {
+        hk_lu_solve_options c = {};
+        c.transposed = transposed;
+        c.conjugated = conjugated;
+        return c;
+    }
+};
+inline array lu_solve(const array &lu, const array &pivots, const array &b,
+                      const lu_solve_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_lu_solve_options c = options.to_c();
+    return array::take(hk_lu_solve_at(at, lu.get(), pivots.get(), b.get(), &c));
+}
+inline void lu_solve_into(const array &out, const array &lu, const array &pivots, const array &b,
+                          const lu_solve_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_lu_solve_options c = options.to_c();
+    hk_lu_solve_into_at(at, out.get(), lu.get(), pivots.get(), b.get(), &c);
 }
 
 /* x y = identity. Inverses of square matrices, which lie along the last two axes. One with a
@@ -3011,6 +3162,50 @@ inline qr_results qr(const array &x, const qr_options &options = {},
     hk_array *results[2];
     hk_qr_at(at, x.get(), &c, &results[0], &results[1]);
     return {array::take(results[0]), array::take(results[1])};
+}
+
+/* Factors Q R, by reflections, of matrices x (m,n), which lie along the last two axes. qr has R
+ * in its upper triangle, whose diagonal may be negative. Below that, column i has the rest of
+ * the vector v of reflection i, which begins with a 1 on the diagonal; the reflection is I -
+ * tau[i] v v^H. Q is their product in order. hk_qr_multiply multiplies by it. x may be
+ * overwritten by qr in place. Results: qr, tau. Not on GPUs yet. No gradient: packed factors
+ * have none; hk_qr has one. */
+struct qr_factor_results {
+    array qr, tau;
+};
+inline qr_factor_results qr_factor(const array &x, hk_source at = here()) noexcept
+{
+    hk_array *results[2];
+    hk_qr_factor_at(at, x.get(), &results[0], &results[1]);
+    return {array::take(results[0]), array::take(results[1])};
+}
+
+/* y = Q b. Q times b, for the square Q (m,m) of the factors that qr_factor made of matrices
+ * (m,n). b has matrices (m,k), or (k,m) from the right, or is one vector (m). The axes before
+ * are broadcast. b may be overwritten in place. Not on GPUs yet. */
+struct qr_multiply_options {
+    HKI_OPTION(qr_multiply_options, bool, adjoint)
+    HKI_OPTION(qr_multiply_options, bool, right)
+    hk_qr_multiply_options to_c() const noexcept
+    {
+        hk_qr_multiply_options c = {};
+        c.adjoint = adjoint;
+        c.right = right;
+        return c;
+    }
+};
+inline array qr_multiply(const array &qr, const array &tau, const array &b,
+                         const qr_multiply_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_qr_multiply_options c = options.to_c();
+    return array::take(hk_qr_multiply_at(at, qr.get(), tau.get(), b.get(), &c));
+}
+inline void qr_multiply_into(const array &out, const array &qr, const array &tau, const array &b,
+                             const qr_multiply_options &options = {},
+                             hk_source at = here()) noexcept
+{
+    const hk_qr_multiply_options c = options.to_c();
+    hk_qr_multiply_into_at(at, out.get(), qr.get(), tau.get(), b.get(), &c);
 }
 
 /* Square matrices, which lie along the last two axes, to the power of a whole number; 0 gives

@@ -13,6 +13,8 @@ _op = _core.operators
 EigResult = _collections.namedtuple("EigResult", "eigenvalues eigenvectors")
 EighResult = _collections.namedtuple("EighResult", "eigenvalues eigenvectors")
 QRResult = _collections.namedtuple("QRResult", "Q R")
+LUFactors = _collections.namedtuple("LUFactors", "lu pivots")
+QRFactors = _collections.namedtuple("QRFactors", "qr tau")
 SlogdetResult = _collections.namedtuple("SlogdetResult", "sign logabsdet")
 SVDResult = _collections.namedtuple("SVDResult", "U S Vh")
 
@@ -24,6 +26,21 @@ def cholesky(x, /, *, upper=False):
            [1., 2.]], device='cpu:0')
     """
     return _op["cholesky"](x, upper)
+
+
+def addmm(c, a, b, /, *, beta=1, alpha=1):
+    """alpha times the product of a and b, added to beta times c, which broadcasts to it.
+
+    >>> hk.linalg.addmm(hk.ones((2,)), hk.ones((2, 3)), hk.ones((3, 2)), alpha=2)
+    array([[7., 7.],
+           [7., 7.]], device='cpu:0')
+    """
+    return _op["addmm"](c, a, b, _factor(alpha), _factor(beta))
+
+
+def _factor(value):
+    """What the operators take: their 0 is the default."""
+    return value if value else -0.0
 
 
 def cross(x1, x2, /, *, axis=-1):
@@ -97,6 +114,24 @@ def inv(x, /):
            [-0.,    0.25]], device='cpu:0')
     """
     return _op["inv"](x)
+
+
+def lu_factor(x, /):
+    """Packed factors with partial pivoting: L without its diagonal of ones, and U; row i was swapped with row pivots[i].
+
+    >>> hk.linalg.lu_factor(hk.asarray([[1.0, 2.0], [4.0, 4.0]])).pivots
+    array([1, 1], dtype=int32, device='cpu:0')
+    """
+    return LUFactors(*_op["lu_factor"](x))
+
+
+def lu_solve(lu, pivots, b, /, *, adjoint=False):
+    """Solves x y = b for the matrices x of which lu_factor made lu and pivots; adjoint: for their adjoints.
+
+    >>> hk.linalg.lu_solve(*hk.linalg.lu_factor(hk.asarray([[2.0, 0.0], [0.0, 4.0]])), hk.asarray([2.0, 4.0]))
+    array([1., 1.], device='cpu:0')
+    """
+    return _op["lu_solve"](lu, pivots, b, adjoint, adjoint)
 
 
 _NORMS = ("fro", "nuc", 2, -2, 1, -1, float("inf"), float("-inf"))  # in the order of hk_norm_order
@@ -182,6 +217,24 @@ def qr(x, /, *, mode="reduced"):
     return QRResult(*_op["qr"](x, mode == "complete"))
 
 
+def qr_factor(x, /):
+    """Packed factors by reflections: R, and below it the reflections whose product is Q, with their factors tau.
+
+    >>> hk.linalg.qr_factor(hk.ones((3, 2))).tau.shape
+    (2,)
+    """
+    return QRFactors(*_op["qr_factor"](x))
+
+
+def qr_multiply(qr, tau, b, /, *, left=True, adjoint=False):
+    """Q b, or b Q where left is false, for the square Q of the factors that qr_factor made; adjoint: for the adjoint of Q.
+
+    >>> hk.linalg.qr_multiply(*hk.linalg.qr_factor(hk.eye(2)), hk.asarray([1.0, 2.0]))
+    array([1., 2.], device='cpu:0')
+    """
+    return _op["qr_multiply"](qr, tau, b, adjoint, not left)
+
+
 def slogdet(x, /):
     """Signs of determinants and logarithms of their absolute values.
 
@@ -200,6 +253,15 @@ def solve(x1, x2, /):
     return _op["solve"](*_promoted((x1, x2)))
 
 
+def solve_triangular(t, b, /, *, upper=False, left=True, unitriangular=False):
+    """Solves t y = b, or y t = b where left is false, for triangular matrices t, of which the other triangle is not read.
+
+    >>> hk.linalg.solve_triangular(hk.asarray([[2.0, 0.0], [1.0, 4.0]]), hk.asarray([2.0, 5.0]))
+    array([1., 1.], device='cpu:0')
+    """
+    return _op["solve_triangular"](t, b, upper, unitriangular, False, False, not left)
+
+
 def svd(x, /, *, full_matrices=True):
     """x = U diag(S) Vh, S in falling order.
 
@@ -216,6 +278,16 @@ def svdvals(x, /):
     array([4., 3.], device='cpu:0')
     """
     return _op["svdvals"](x)
+
+
+def syrk(c, a, /, *, beta=1, alpha=1, upper=False):
+    """c, of which one triangle becomes alpha times the product of a and its adjoint, added to beta times that triangle.
+
+    >>> hk.linalg.syrk(hk.zeros((2, 2)), hk.ones((2, 3)))
+    array([[3., 0.],
+           [3., 3.]], device='cpu:0')
+    """
+    return _op["syrk"](c, a, _factor(alpha), _factor(beta), upper)
 
 
 def trace(x, /, *, offset=0, dtype=None):

@@ -151,3 +151,34 @@ def test_zeros_below_r_have_no_sign(dtype):
         for x in (-np.ones(shape, dtype), np.random.default_rng(3).normal(size=shape).astype(dtype)):
             r = np.asarray(hk.linalg.qr(hk.asarray(x)).R)
             assert r.tobytes() == np.triu(r).tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_pieces_of_lapack(dtype):
+    r = np.random.default_rng(1)
+
+    def draw(*shape):
+        x = r.normal(size=shape)
+        return (x + 1j * r.normal(size=shape) if dtype.startswith("c") else x).astype(dtype)
+
+    near = lambda x, y: np.allclose(np.asarray(x), y, atol=1e-4 if dtype in ("float32", "complex64") else 1e-12)
+    a, b, c = draw(5, 5) + 4 * np.eye(5, dtype=dtype), draw(5, 3), draw(5, 5)
+    x, y, z = hk.asarray(a), hk.asarray(b), hk.asarray(c)
+    assert near(hk.linalg.solve_triangular(x, y), np.linalg.solve(np.tril(a), b))
+    assert near(hk.linalg.solve_triangular(x, y.mT, upper=True, left=False), np.linalg.solve(np.triu(a).T, b).T)
+    assert near(hk.linalg.solve_triangular(x, y, unitriangular=True), np.linalg.solve(np.tril(a, -1) + np.eye(5), b))
+    assert near(hk.linalg.addmm(z, x, z, alpha=-2, beta=0.5), -2 * a @ c + 0.5 * c)
+    assert near(hk.linalg.addmm(z, x, z, beta=0), a @ c) and near(hk.linalg.addmm(z, x, z, alpha=0), c)
+    product = np.tril(b @ b.conj().T) + np.triu(c, 1)
+    assert near(hk.linalg.syrk(z, y, beta=0), product)
+    factors = hk.linalg.lu_factor(x)
+    assert factors.pivots.dtype == hk.int32 and near(hk.linalg.lu_solve(*factors, y), np.linalg.solve(a, b))
+    assert near(hk.linalg.lu_solve(*factors, y, adjoint=True), np.linalg.solve(a.conj().T, b))
+    factors = hk.linalg.qr_factor(x)
+    assert near(hk.linalg.qr_multiply(*factors, hk.triu(factors.qr)), a)
+    assert near(hk.linalg.qr_multiply(*factors, x, adjoint=True), np.triu(np.asarray(factors.qr)))
+
+
+def test_zero_on_a_diagonal_fails():
+    with pytest.raises(ValueError, match="t is singular: element 1 of its diagonal is 0"):
+        np.asarray(hk.linalg.solve_triangular(hk.asarray([[1.0, 0.0], [1.0, 0.0]]), hk.ones((2,))))

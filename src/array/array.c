@@ -338,6 +338,44 @@ void hki_array_range(const hk_array *x, uint64_t *begin, uint64_t *end)
     *end = access.end;
 }
 
+/* The longest step of x, and what its elements span of each row of that pitch; pitch 0: there is no such row. */
+typedef struct row_span {
+    int64_t pitch, begin, width; /* elements */
+} row_span;
+
+static row_span row_span_of(const hk_array *x)
+{
+    row_span span = {.width = 1};
+    for (int i = 0; i < x->shape.ndim; i++)
+        if (x->shape.dims[i] > 1 && x->strides[i] > span.pitch)
+            span.pitch = x->strides[i];
+    for (int i = 0; i < x->shape.ndim; i++) {
+        if (x->strides[i] < 0)
+            return (row_span){0};
+        if (x->strides[i] != span.pitch)
+            span.width += (x->shape.dims[i] - 1) * x->strides[i];
+    }
+    span.begin = span.pitch ? x->offset % span.pitch : 0;
+    return span;
+}
+
+bool hki_arrays_overlap(const hk_array *a, const hk_array *b)
+{
+    uint64_t begin, end, other_begin, other_end;
+    if (a->storage != b->storage || a->size == 0 || b->size == 0)
+        return false;
+    hki_array_range(a, &begin, &end);
+    hki_array_range(b, &other_begin, &other_end);
+    if (begin >= other_end || other_begin >= end)
+        return false;
+    const row_span left = row_span_of(a), right = row_span_of(b);
+    if (left.pitch == 0 || left.pitch != right.pitch || a->dtype != b->dtype)
+        return true;
+    if (left.begin + left.width > left.pitch || right.begin + right.width > right.pitch)
+        return true;
+    return left.begin < right.begin + right.width && right.begin < left.begin + left.width;
+}
+
 /* ---- what people are told ---------------------------------------------------------------------------- */
 
 void hki_shape_view_describe(const hki_shape_view *view, char *text, size_t bytes)

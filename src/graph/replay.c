@@ -189,13 +189,13 @@ static bool is_shared(const replay *self, const hki_node_operand *a, const hki_n
     return first.begin < second.end && second.begin < first.end;
 }
 
-/* Element by element, a kernel may write where it reads. */
-static bool is_in_place(const replay *self, const hk_op *op, const hki_node_operand *input,
-                        const hki_node_operand *output)
+/* Element by element, a kernel may write where it reads input `index`. */
+static bool is_in_place(const replay *self, const hk_op *op, int index,
+                        const hki_node_operand *input, const hki_node_operand *output)
 {
     const hki_tensor *in = &input->tensor, *out = &output->tensor;
     size_t dims_bytes = sizeof in->dims[0] * (size_t)in->ndim;
-    return op->elementwise && in->ndim == out->ndim &&
+    return (op->elementwise || op->in_place >> index & 1) && in->ndim == out->ndim &&
            in->offset + self->base[input->slot] == out->offset + self->base[output->slot] &&
            !memcmp(in->dims, out->dims, dims_bytes) &&
            !memcmp(in->strides, out->strides, dims_bytes);
@@ -209,7 +209,7 @@ static hki_call_staging staging_of(const replay *self, const hki_node *node)
         const hki_node_operand *output = &node->operands[node->input_count + i];
         for (int j = 0; j < node->input_count; j++)
             if (is_shared(self, &node->operands[j], output) &&
-                !is_in_place(self, node->op, &node->operands[j], output))
+                !is_in_place(self, node->op, j, &node->operands[j], output))
                 staging.copy_inputs |= 1u << j;
     }
     return staging;

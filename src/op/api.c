@@ -371,9 +371,30 @@ _Static_assert(sizeof(hk_scatter_arguments) == 8 &&
 _Static_assert(sizeof(hk_index_select_arguments) == 8 &&
                offsetof(hk_index_select_arguments, axis) == 0,
                "hk_index_select_arguments");
-_Static_assert(sizeof(hk_cholesky_options) == 1 &&
-               offsetof(hk_cholesky_options, upper) == 0,
+_Static_assert(sizeof(hk_cholesky_options) == 2 &&
+               offsetof(hk_cholesky_options, upper) == 0 &&
+               offsetof(hk_cholesky_options, one_triangle) == 1,
                "hk_cholesky_options");
+_Static_assert(sizeof(hk_solve_triangular_options) == 5 &&
+               offsetof(hk_solve_triangular_options, upper) == 0 &&
+               offsetof(hk_solve_triangular_options, unit_diagonal) == 1 &&
+               offsetof(hk_solve_triangular_options, transposed) == 2 &&
+               offsetof(hk_solve_triangular_options, conjugated) == 3 &&
+               offsetof(hk_solve_triangular_options, right) == 4,
+               "hk_solve_triangular_options");
+_Static_assert(sizeof(hk_addmm_options) == 16 &&
+               offsetof(hk_addmm_options, alpha) == 0 &&
+               offsetof(hk_addmm_options, beta) == 8,
+               "hk_addmm_options");
+_Static_assert(sizeof(hk_syrk_options) == 24 &&
+               offsetof(hk_syrk_options, alpha) == 0 &&
+               offsetof(hk_syrk_options, beta) == 8 &&
+               offsetof(hk_syrk_options, upper) == 16,
+               "hk_syrk_options");
+_Static_assert(sizeof(hk_lu_solve_options) == 2 &&
+               offsetof(hk_lu_solve_options, transposed) == 0 &&
+               offsetof(hk_lu_solve_options, conjugated) == 1,
+               "hk_lu_solve_options");
 _Static_assert(sizeof(hk_pinv_options) == 8 &&
                offsetof(hk_pinv_options, rtol) == 0,
                "hk_pinv_options");
@@ -386,6 +407,10 @@ _Static_assert(sizeof(hk_svd_options) == 1 &&
 _Static_assert(sizeof(hk_qr_options) == 1 &&
                offsetof(hk_qr_options, complete) == 0,
                "hk_qr_options");
+_Static_assert(sizeof(hk_qr_multiply_options) == 2 &&
+               offsetof(hk_qr_multiply_options, adjoint) == 0 &&
+               offsetof(hk_qr_multiply_options, right) == 1,
+               "hk_qr_multiply_options");
 _Static_assert(sizeof(hk_matrix_power_arguments) == 8 &&
                offsetof(hk_matrix_power_arguments, n) == 0,
                "hk_matrix_power_arguments");
@@ -2654,10 +2679,88 @@ hk_array *(hk_cholesky)(hk_array *x, const hk_cholesky_options *options)
                        (hk_device){NULL}, NULL);
 }
 
+void (hk_cholesky_into)(hk_array *out, hk_array *x, const hk_cholesky_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_cholesky_options, options);
+    hki_op_call_into(&hki_op_cholesky, (hk_array *const[]){x}, 1, options, out);
+}
+
 hk_array *(hk_solve)(hk_array *x, hk_array *b)
 {
     return hki_op_call(&hki_op_solve, (hk_array *const[]){x, b}, 2, NULL,
                        (hk_device){NULL}, NULL);
+}
+
+hk_array *(hk_solve_triangular)(hk_array *t, hk_array *b,
+                                const hk_solve_triangular_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_solve_triangular_options, options);
+    return hki_op_call(&hki_op_solve_triangular, (hk_array *const[]){t, b}, 2, options,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_solve_triangular_into)(hk_array *out, hk_array *t, hk_array *b,
+                                const hk_solve_triangular_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_solve_triangular_options, options);
+    hki_op_call_into(&hki_op_solve_triangular, (hk_array *const[]){t, b}, 2, options, out);
+}
+
+hk_array *(hk_addmm)(hk_array *c, hk_array *a, hk_array *b, const hk_addmm_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_addmm_options, options);
+    return hki_op_call(&hki_op_addmm, (hk_array *const[]){c, a, b}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_addmm_into)(hk_array *out, hk_array *c, hk_array *a, hk_array *b,
+                     const hk_addmm_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_addmm_options, options);
+    hki_op_call_into(&hki_op_addmm, (hk_array *const[]){c, a, b}, 3, options, out);
+}
+
+hk_array *(hk_syrk)(hk_array *c, hk_array *a, const hk_syrk_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_syrk_options, options);
+    return hki_op_call(&hki_op_syrk, (hk_array *const[]){c, a}, 2, options,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_syrk_into)(hk_array *out, hk_array *c, hk_array *a, const hk_syrk_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_syrk_options, options);
+    hki_op_call_into(&hki_op_syrk, (hk_array *const[]){c, a}, 2, options, out);
+}
+
+void (hk_lu_factor)(hk_array *x, hk_array **lu, hk_array **pivots)
+{
+    hk_array *outputs[2];
+    hki_op_call_all(&hki_op_lu_factor, (hk_array *const[]){x}, 1, NULL,
+                    (hk_device){NULL}, outputs, 2);
+    hki_op_give(outputs[0], lu);
+    hki_op_give(outputs[1], pivots);
+}
+
+void (hk_lu_factor_into)(hk_array *lu, hk_array *pivots, hk_array *x)
+{
+    hki_op_call_update(&hki_op_lu_factor, (hk_array *const[]){x}, 1, NULL,
+                       (hk_array *const[]){lu, pivots}, 2);
+}
+
+hk_array *(hk_lu_solve)(hk_array *lu, hk_array *pivots, hk_array *b,
+                        const hk_lu_solve_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_lu_solve_options, options);
+    return hki_op_call(&hki_op_lu_solve, (hk_array *const[]){lu, pivots, b}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_lu_solve_into)(hk_array *out, hk_array *lu, hk_array *pivots, hk_array *b,
+                        const hk_lu_solve_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_lu_solve_options, options);
+    hki_op_call_into(&hki_op_lu_solve, (hk_array *const[]){lu, pivots, b}, 3, options, out);
 }
 
 hk_array *(hk_inv)(hk_array *x)
@@ -2751,6 +2854,36 @@ void (hk_qr)(hk_array *x, const hk_qr_options *options, hk_array **q, hk_array *
                     (hk_device){NULL}, outputs, 2);
     hki_op_give(outputs[0], q);
     hki_op_give(outputs[1], r);
+}
+
+void (hk_qr_factor)(hk_array *x, hk_array **qr, hk_array **tau)
+{
+    hk_array *outputs[2];
+    hki_op_call_all(&hki_op_qr_factor, (hk_array *const[]){x}, 1, NULL,
+                    (hk_device){NULL}, outputs, 2);
+    hki_op_give(outputs[0], qr);
+    hki_op_give(outputs[1], tau);
+}
+
+void (hk_qr_factor_into)(hk_array *qr, hk_array *tau, hk_array *x)
+{
+    hki_op_call_update(&hki_op_qr_factor, (hk_array *const[]){x}, 1, NULL,
+                       (hk_array *const[]){qr, tau}, 2);
+}
+
+hk_array *(hk_qr_multiply)(hk_array *qr, hk_array *tau, hk_array *b,
+                           const hk_qr_multiply_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_qr_multiply_options, options);
+    return hki_op_call(&hki_op_qr_multiply, (hk_array *const[]){qr, tau, b}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+
+void (hk_qr_multiply_into)(hk_array *out, hk_array *qr, hk_array *tau, hk_array *b,
+                           const hk_qr_multiply_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_qr_multiply_options, options);
+    hki_op_call_into(&hki_op_qr_multiply, (hk_array *const[]){qr, tau, b}, 3, options, out);
 }
 
 hk_array *(hk_matrix_power)(hk_array *x, int64_t n)

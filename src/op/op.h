@@ -397,6 +397,9 @@ struct hk_op {
     bool pinned; /* outputs on a CPU device are in pinned memory, where there are accelerators */
     bool elementwise; /* element i of the output depends on element i of each input, broadcast
                                 to it; so that the output may be one of the inputs: hk_<op>_into */
+    bool
+        strided_output; /* its kernel writes output 0 as that lies; else, unless elementwise, one with gaps is copied */
+    uint8_t in_place; /* bit i: input i may be the output itself, element for element */
     bool infallible;  /* its kernel never fails */
     /* Optional: the input whose elements its kernel refuses unless they are in [0, size of index_axis of input 0), which
      * is all that it refuses; 0: none. */
@@ -418,7 +421,7 @@ struct hk_op {
     hk_array *(*variadic)(hk_array *const *inputs, int count, const void *options);
     /* Optional: the whole result as views and calls of other operators, in place of view, plan and kernel, so that it runs on
      * every device. The tape notes those calls; with a grad it notes this one alone. Always a new handle. Further outputs go to
-     * call->more. infer has been asked. */
+     * call->more. infer has been asked. Of an operator with a kernel: NULL, by shapes and dtypes alone, means that this runs. */
     hk_array *(*compose)(const hki_call *call);
     /* Optional: the result as a view of input 0, when the strides allow it; NULL: run the kernel. */
     hk_array *(*view)(const hki_call *call);
@@ -453,6 +456,12 @@ struct hk_op {
 
 /* The kernel for GPUs takes the dtypes of a call's inputs and results; else *lacks is one that it does not take. */
 bool hki_call_gpus_take(const hki_call *call, hk_dtype *lacks);
+
+/* There is a public hk_<op>_into. */
+static inline bool hki_op_has_into(const hk_op *op)
+{
+    return op->elementwise || op->strided_output;
+}
 
 /* It, or what it is composed of, has a gradient. */
 static inline bool hki_op_has_gradient(const hk_op *op)
@@ -522,8 +531,9 @@ void hki_op_call_into(const hk_op *op, hk_array *const *inputs, int input_count,
 void hki_op_call_gradient_into(const hk_op *op, hk_array *const *inputs, int input_count,
                                const void *options, hk_array *out);
 
-/* Calls an operator whose outputs overwrite some of its inputs, `updated` in the outputs' order, in one pass. They are contiguous.
- * What cannot be done, or has failed inputs, fails all of them; their old values stand. Not on the tape. */
+/* Calls an operator of several outputs, which overwrite these arrays, mostly some of its inputs, in one pass. They are contiguous,
+ * unless its kernel writes them as they lie. What cannot be done, or has failed inputs, fails all of them; their old values stand.
+ * Not on the tape. */
 void hki_op_call_update(const hk_op *op, hk_array *const *inputs, int input_count,
                         const void *options, hk_array *const *updated, int count);
 

@@ -325,8 +325,9 @@ static hk_array *composition(hki_call *call)
     return result;
 }
 
-/* What it makes on the way goes before it returns. Apart from calls of kernels, which need no scope. */
-static __attribute__((noinline)) void compose(hki_call *call, hk_array **outputs)
+/* What it makes on the way goes before it returns. Apart from calls of kernels, which need no scope. False: there is a kernel for
+ * this call. */
+static __attribute__((noinline)) bool compose(hki_call *call, hk_array **outputs)
 {
     const hk_op *op = call->op;
     const int count = count_outputs(op);
@@ -335,13 +336,14 @@ static __attribute__((noinline)) void compose(hki_call *call, hk_array **outputs
         HK_SCOPE;
         call->more = outputs + 1;
         outputs[0] = composition(call);
-        for (int i = 0; i < count; i++)
+        for (int i = 0; outputs[0] && i < count; i++)
             hk_take(outputs[i]);
     }
     if (pauses)
         hki_hooks.tape_set_recording(before);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; outputs[0] && i < count; i++)
         outputs[i] = hki_scope_add(outputs[i]);
+    return outputs[0];
 }
 
 static __attribute__((noinline)) hk_array *joined(const hk_op *op, hk_array *const *inputs,
@@ -378,8 +380,7 @@ static void call_op(const hk_op *op, hk_array *const *inputs, int input_count, c
             return;
         }
         refuse_outputs(&call, outputs);
-    } else if (op->compose) {
-        compose(&call, outputs);
+    } else if (op->compose && compose(&call, outputs)) {
         if (!op->grad)
             return;
         /* The tape notes views by itself. */
@@ -482,18 +483,13 @@ static bool allows_overwrite(hki_call *call, hk_array *out)
     return hki_hooks.tape_allow_overwrite(call, out);
 }
 
-/* Whether the task may read x while it writes out. */
-static bool reads_safely(const hk_op *op, const hk_array *x, const hk_array *out)
+/* Whether the task may read input `index` while it writes out. */
+static bool reads_safely(const hk_op *op, int index, const hk_array *x, const hk_array *out)
 {
-    uint64_t begin, end, out_begin, out_end;
-    if (x->storage != out->storage)
-        return true;
-    hki_array_range(x, &begin, &end);
-    hki_array_range(out, &out_begin, &out_end);
-    if (begin >= out_end || out_begin >= end)
-        return true;
-    return op->elementwise && x->offset == out->offset && hki_dims_equal(&x->shape, &out->shape) &&
-           memcmp(x->strides, out->strides, sizeof x->strides[0] * (size_t)x->shape.ndim) == 0;
+    return !hki_arrays_overlap(x, out) ||
+           ((op->elementwise || op->in_place >> index & 1) && x->offset == out->offset &&
+            x->dtype == out->dtype && hki_dims_equal(&x->shape, &out->shape) &&
+            memcmp(x->strides, out->strides, sizeof x->strides[0] * (size_t)x->shape.ndim) == 0);
 }
 
 static bool issue_into(hki_call *call, hk_array *out)
@@ -502,8 +498,10 @@ static bool issue_into(hki_call *call, hk_array *out)
     if (op->compose) {
         HK_SCOPE;
         hk_array *result = composition(call);
-        hki_op_call_into(&hki_op_copy, &result, 1, NULL, out);
-        return true;
+        if (result) {
+            hki_op_call_into(&hki_op_copy, &result, 1, NULL, out);
+            return true;
+        }
     }
     if (is_transfer(call)) {
         hki_transfer(out, call->arrays[0], call->operation, 0);
@@ -511,11 +509,11 @@ static bool issue_into(hki_call *call, hk_array *out)
     }
     hki_call_staging staging = {
         .copy_inputs = gaps(call),
-        .copy_output = !op->elementwise && !hk_is_contiguous(out),
+        .copy_output = !op->elementwise && !op->strided_output && !hk_is_contiguous(out),
     };
     for (int i = 0; i < call->input_count; i++) {
         const hk_array *x = call->arrays[i];
-        if (x && !staging.copy_output && !reads_safely(op, x, out))
+        if (x && !staging.copy_output && !reads_safely(op, i, x, out))
             staging.copy_inputs |= 1u << i;
     }
     return hki_call_issue(call, &out, false, staging) ||
@@ -586,15 +584,52 @@ void hki_call_into_unasked(const hk_op *op, const char *operation, hk_array *x, 
 static bool check_updated(hki_call *call, hk_array *const *updated, int count)
 {
     for (int i = 0; i < count; i++) {
+        const hk_status *gone = hki_array_gone(updated[i]);
+        if (gone) {
+            hk_status_release(gone);
+            return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                                   "output %d cannot be written: it is NULL, or its runtime has "
+                                   "ended",
+                                   i);
+        }
         if (!check_output(call, updated[i], count) || !check_result(call, updated[i], i) ||
             !allows_overwrite(call, updated[i]))
             return false;
-        if (!updated[i]->is_contiguous)
+        if (!updated[i]->is_contiguous && !call->op->strided_output)
             return hki_call_refuse(call, HK_UNSUPPORTED,
                                    "an array to update has gaps or another order of axes; "
                                    "hk_contiguous copies it");
+        for (int j = 0; j < i; j++)
+            if (hki_arrays_overlap(updated[i], updated[j]))
+                return hki_call_refuse(call, HK_INVALID_ARGUMENT, "outputs %d and %d share memory",
+                                       j, i);
     }
     return true;
+}
+
+static bool compose_update(hki_call *call, hk_array *const *updated, int count)
+{
+    HK_SCOPE;
+    hk_array *results[HKI_MAX_OUTPUTS];
+    call->more = results + 1;
+    results[0] = composition(call);
+    for (int i = 0; results[0] && i < count; i++)
+        hki_op_call_into(&hki_op_copy, &results[i], 1, NULL, updated[i]);
+    return results[0];
+}
+
+static bool issue_update(hki_call *call, hk_array *const *updated, int count)
+{
+    hki_call_staging staging = {.copy_inputs = gaps(call)};
+    if (call->op->compose && compose_update(call, updated, count))
+        return true;
+    for (int i = 0; call->op->strided_output && i < call->input_count; i++)
+        for (int j = 0; j < count; j++)
+            if (call->arrays[i] && hki_arrays_overlap(call->arrays[i], updated[j]) &&
+                (j > 0 || !reads_safely(call->op, i, call->arrays[i], updated[j])))
+                staging.copy_inputs |= 1u << i;
+    return hki_call_issue(call, updated, false, staging) ||
+           hki_call_refuse(call, HK_OUT_OF_MEMORY, "out of host memory");
 }
 
 void hki_op_call_update(const hk_op *op, hk_array *const *inputs, int input_count,
@@ -604,9 +639,7 @@ void hki_op_call_update(const hk_op *op, hk_array *const *inputs, int input_coun
     uint64_t bytes;
     const unsigned dtypes = call_init(&call, op, inputs, input_count, options);
     if (!check_inputs(&call, dtypes, NULL) || !infer(&call, &bytes) ||
-        !check_updated(&call, updated, count) ||
-        (!hki_call_issue(&call, updated, false, (hki_call_staging){.copy_inputs = gaps(&call)}) &&
-         !hki_call_refuse(&call, HK_OUT_OF_MEMORY, "out of host memory")))
+        !check_updated(&call, updated, count) || !issue_update(&call, updated, count))
         for (int i = 0; i < count; i++)
             hki_array_fail_in_place(updated[i], call.operation, call.arrays, call.input_count,
                                     call.code, "%s", call.message);

@@ -172,6 +172,36 @@ static void test_narrow(void)
     CHECK(are_near(hk_matmul(x, hk_pinv(x, NULL)), identity(3), 1e-4));
 }
 
+/* op(t) y = b, or y op(t) = b, in all ways to say it, where t and b lie in larger matrices. */
+static void test_triangles(void)
+{
+    for (int way = 0; way < 32; way++) {
+        HK_SCOPE;
+        const hk_solve_triangular_options how = {.upper = way & 1,
+                                                 .unit_diagonal = way & 2,
+                                                 .transposed = way & 4,
+                                                 .conjugated = way & 8,
+                                                 .right = way & 16};
+        hk_array *all = matrices(2, 7, 7, (unsigned)way + 1);
+        hk_array *t = hk_slice(hk_slice(all, 1, 1, 6), 2, 2, 7),
+                 *b = hk_slice(hk_slice(matrices(1, 9, 9, 5), 0, 2, 7), 1, 1, 6);
+        t = way % 3 ? t : hk_swapaxes(t, 1, 2);
+        b = way % 5 ? b : hk_swapaxes(b, 0, 1);
+        hk_assign(t, hk_add(t, hk_multiply(identity(5), 6)));
+        hk_array *full = how.upper ? hk_triu(t, 0) : hk_tril(t, 0);
+        if (how.unit_diagonal)
+            full = hk_add(how.upper ? hk_triu(t, 1) : hk_tril(t, -1), identity(5));
+        full = how.transposed ? hk_swapaxes(full, 1, 2) : full;
+        full = how.conjugated ? hk_conj(full) : full;
+        hk_array *y = hk_solve_triangular(t, b, &how);
+        CHECK(are_near(how.right ? hk_matmul(y, full) : hk_matmul(full, y),
+                       hk_broadcast_to(b, hk_shape(2, 5, 5)), 1e-10));
+        hk_array *first = hk_index(t, 0, 0);
+        hk_solve_triangular_into(b, first, b, &how);
+        CHECK(are_near(b, hk_index(y, 0, 0), 1e-10));
+    }
+}
+
 /* ---- gradients ------------------------------------------------------------------------------------------------ */
 
 static hk_array *square(hk_array *z)
@@ -258,12 +288,37 @@ PAIR(nuclear_norm, hk_matrix_norm(tall(z), &(hk_matrix_norm_options){.ord = HK_N
 PAIR(pinv, hk_pinv(square(z), NULL))
 PAIR(pinv_tall, hk_pinv(tall(z), NULL))
 PAIR(pinv_wide, hk_pinv(adjoint(tall(z)), NULL))
+/* A triangle whose diagonal is far from 0, in a matrix. */
+static hk_array *steep(hk_array *z)
+{
+    return hk_add(square(z), hk_multiply(identity(3), 3));
+}
+
+PAIR(solve_lower, hk_solve_triangular(steep(z), square(w), NULL))
+PAIR(solve_adjoint, hk_solve_triangular(steep(z), square(w),
+                                        &(hk_solve_triangular_options){
+                                            .upper = true, .transposed = true, .conjugated = true}))
+PAIR(solve_right,
+     hk_solve_triangular(steep(z), square(w),
+                         &(hk_solve_triangular_options){.right = true, .transposed = true}))
+PAIR(solve_conjugate, hk_solve_triangular(steep(z), square(w),
+                                          &(hk_solve_triangular_options){
+                                              .upper = true, .right = true, .conjugated = true}))
+PAIR(solve_unit, hk_solve_triangular(square(z), hk_slice(w, 0, 3, 6),
+                                     &(hk_solve_triangular_options){.unit_diagonal = true}))
+PAIR(addmm, hk_addmm(square(z), square(w), hk_swapaxes(square(z), 0, 1),
+                     &(hk_addmm_options){.alpha = -2, .beta = 0.5}))
+PAIR(syrk, hk_syrk(square(z), square(w), NULL))
+PAIR(syrk_upper, hk_syrk(hk_slice(z, 0, 0, 4), tall(w),
+                         &(hk_syrk_options){.alpha = -2, .beta = 0.5, .upper = true}))
 static const named_pair functions[] = {
-    NAMED(det) NAMED(slogdet) NAMED(sign_of_det) NAMED(cholesky) NAMED(upper) NAMED(eigh)
-        NAMED(eigh_of_any) NAMED(eigvalsh) NAMED(svd) NAMED(svd_u) NAMED(svd_vh) NAMED(svd_tall)
-            NAMED(svd_wide) NAMED(svdvals) NAMED(qr) NAMED(qr_q) NAMED(qr_r) NAMED(qr_tall)
-                NAMED(qr_wide) NAMED(vector_norm) NAMED(vector_norm_3) NAMED(matrix_norm)
-                    NAMED(nuclear_norm) NAMED(pinv) NAMED(pinv_tall) NAMED(pinv_wide)};
+    NAMED(addmm) NAMED(syrk) NAMED(syrk_upper) NAMED(solve_lower) NAMED(solve_adjoint)
+        NAMED(solve_right) NAMED(solve_conjugate) NAMED(solve_unit) NAMED(det) NAMED(slogdet)
+            NAMED(sign_of_det) NAMED(cholesky) NAMED(upper) NAMED(eigh) NAMED(eigh_of_any)
+                NAMED(eigvalsh) NAMED(svd) NAMED(svd_u) NAMED(svd_vh) NAMED(svd_tall)
+                    NAMED(svd_wide) NAMED(svdvals) NAMED(qr) NAMED(qr_q) NAMED(qr_r) NAMED(qr_tall)
+                        NAMED(qr_wide) NAMED(vector_norm) NAMED(vector_norm_3) NAMED(matrix_norm)
+                            NAMED(nuclear_norm) NAMED(pinv) NAMED(pinv_tall) NAMED(pinv_wide)};
 
 /* Where the matrix is singular, too: conjugates of cofactors. */
 static void test_singular(void)
@@ -335,6 +390,7 @@ int main(void)
     test_products();
     test_narrow();
     test_norms();
+    test_triangles();
     for (int of_gradients = 0; of_gradients < 2; of_gradients++)
         check_gradients(functions, sizeof functions / sizeof *functions, 9, of_gradients);
     test_singular();

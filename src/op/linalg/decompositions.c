@@ -1,6 +1,9 @@
 /* Decompositions of several results: eigh, svd, qr. Gradients are composed of products. */
+#include "op/call/call.h"
 #include "op/linalg/phases.h"
+#include "op/linalg/qr.h"
 #include "op/linalg/spectrum.h"
+#include "op/linalg/tiles.h"
 #include "op/reduce/line.h"
 #include "op/shape/join.h"
 
@@ -421,6 +424,31 @@ static void qr_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin,
     hki_linalg_end(&work);
 }
 
+/* Of large matrices, in panels. */
+static hk_array *qr_compose(const hki_call *call)
+{
+    hk_array *x = call->arrays[0];
+    const hki_stack stack = hki_stack_of_call(call);
+    if (!hki_qr_is_tiled(&x->shape))
+        return NULL;
+    hk_array *q = hki_made_in_parts(call, 0), *r = hki_made_in_parts(call, 1);
+    call->more[0] = r;
+    for (int64_t i = 0; i < stack.count && !q->failed && !r->failed; i++) {
+        HK_SCOPE;
+        hk_array *columns, *upper;
+        hk_array *tau = hki_array_made(
+            call->device, (hk_dims){.ndim = 1, .dims = {hki_stack_least(&stack)}}, x->dtype, "qr");
+        hki_qr_tiled(hki_matrix_in_stack(x, i), tau, qr_columns(call->options, &stack), &columns,
+                     &upper);
+        columns = hki_op_call1(&hki_op_swapaxes, columns, (const int64_t[]){-1, -2});
+        hki_call_into_unasked(&hki_op_copy, call->operation, columns, NULL,
+                              hki_matrix_in_stack(q, i));
+        hki_call_into_unasked(&hki_op_copy, call->operation, upper, NULL,
+                              hki_matrix_in_stack(r, i));
+    }
+    return q;
+}
+
 /* The lower triangle, and its mirror above. Of complex numbers the diagonal of r, and so that of its gradient, is real. */
 static hk_array *mirrored(hk_array *x)
 {
@@ -537,6 +565,7 @@ const hk_op hki_op_qr = {
     .contiguous = true,
     .host_only = true,
     .infer = qr_infer,
+    .compose = qr_compose,
     .split = HKI_SPLIT_PLAN,
     .plan = vectors_plan,
     .kernel = {[HKI_CPU] = qr_kernel},

@@ -1,5 +1,6 @@
-/* What factors of square matrices give: cholesky, solve, inv, det. */
+/* What factors of square matrices give: solve, inv. */
 #include "op/linalg/linalg.h"
+#include "op/linalg/lu.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -23,206 +24,25 @@ static void square_plan(const hki_call *call, hki_plan *plan)
     hki_linalg_plan(plan, &stack, 2 * n * n * n);
 }
 
-/* ---- cholesky ------------------------------------------------------------------------------------------- */
-
-#define CHOLESKY_OPTIONS(F, op) F(op, BOOL, upper, "false", "the transpose of L instead")
-HKI_OPTIONS(cholesky, CHOLESKY_OPTIONS)
-
-static bool is_upper(const void *options)
-{
-    return ((const hki_cholesky_options *)options)->upper;
-}
-
-static bool cholesky_of_one(const hki_linalg_work *work, int64_t matrix, int64_t n)
-{
-    const hki_kernel_call *call = work->call;
-    const size_t bytes = (size_t)(n * n) * work->of->item;
-    work->of->symmetrise((int)n, matrix_at(&call->in[0], matrix, n * n), work->part[0]);
-    if (!hki_linalg_is_finite(work, matrix, work->part[0], n * n))
-        return false;
-    const int order = work->of->cholesky((int)n, work->part[0], is_upper(call->options));
-    if (order == 0)
-        memcpy(matrix_at(&call->out[0], matrix, n * n), work->part[0], bytes);
-    else
-        hki_linalg_fail(work, matrix,
-                        "is not positive definite: its first %d rows and columns are not", order);
-    return order == 0;
-}
-
-static void cholesky_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
-{
-    const int64_t n = hki_stack_of(call->in[0].ndim, call->in[0].dims).rows;
-    hki_linalg_work work;
-    if (n == 0 ||
-        !hki_linalg_begin(&work, call, piece,
-                          &(const size_t){(size_t)(n * n) * hk_dtype_bytes(call->in[0].dtype)}, 1))
-        return;
-    while (begin < end && cholesky_of_one(&work, begin, n))
-        begin++;
-    hki_linalg_end(&work);
-}
-
-static hk_array *lower_part(hk_array *x, int64_t offset)
-{
-    return hki_op_call1(&hki_op_tril, x, &offset);
-}
-
-static hk_array *half(hk_array *x)
-{
-    return hki_op_call1(&hki_op_multiply_scalar, x, &(const double){0.5});
-}
-
-/* Murray 2016, "Differentiation of the Cholesky decomposition", equation 10. */
-static void cholesky_grad(hki_grad_call *call)
-{
-    const bool upper = is_upper(call->options);
-    hk_array *factor = call->output;               /* L, or its transpose */
-    hk_array *turned = hki_matrix_adjoint(factor); /* the other one */
-    hk_array *dy = upper ? hki_matrix_adjoint(call->dy) : call->dy;
-    hk_array *raised = upper ? factor : turned;
-    hk_array *inner = hki_matrix_times(raised, lower_part(dy, 0));
-    inner = half(hki_op_call2(&hki_op_add, lower_part(inner, 0), lower_part(inner, -1), NULL));
-    hk_array *left = hki_op_call2(&hki_op_solve, raised, inner, NULL);
-    hk_array *both = hki_op_call2(&hki_op_solve, raised, hki_matrix_adjoint(left), NULL);
-    call->dx[0] = half(hki_op_call2(&hki_op_add, both, hki_matrix_adjoint(both), NULL));
-}
-
-static void cholesky_of_reference(int64_t n, const double *a, double *l, bool upper)
-{
-    for (int64_t i = 0; i < n * n; i++)
-        l[i] = 0;
-#define L(i, j) l[upper ? (j)*n + (i) : (i)*n + (j)]
-    for (int64_t j = 0; j < n; j++) {
-        for (int64_t i = j; i < n; i++) {
-            double rest = a[i * n + j];
-            for (int64_t k = 0; k < j; k++)
-                rest -= L(i, k) * L(j, k);
-            L(i, j) = i == j ? sqrt(rest) : rest / L(j, j);
-        }
-    }
-#undef L
-}
-
-static void cholesky_reference(const hki_call *call, const double *const *in, double *const *out)
-{
-    const hki_stack stack = stack_of(call->inputs[0]);
-    const int64_t n = stack.rows;
-    for (int64_t i = 0; i < stack.count; i++) {
-        double *a = hki_reference_symmetric(in[0] + i * n * n, n);
-        if (a)
-            cholesky_of_reference(n, a, out[0] + i * n * n, is_upper(call->options));
-        free(a);
-    }
-}
-
-static const hki_sample cholesky_samples[] = {
-    {.inputs = {HKI_SHAPE(4, 4)}, .definite = true},
-    {.inputs = {HKI_SHAPE(2, 3, 3)},
-     .definite = true,
-     .options = &(const hki_cholesky_options){.upper = true}},
-    {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(3, 5, 5)}, .definite = true},
-    {.inputs = {HKI_SHAPE(1, 1)}, .definite = true},
-    {.inputs = {HKI_SHAPE(2, 0, 0)}},
-    {.inputs = {HKI_SHAPE(0, 2, 2)}},
-};
-
-const hk_op hki_op_cholesky = {
-    HKI_OP_NAMED(cholesky),
-    HKI_OP_PARAMS(cholesky),
-    HKI_OP_SAMPLES(cholesky_samples),
-    .signature = "x",
-    .doc =
-        "The lower triangle L of symmetric, positive definite matrices: L times its transpose is "
-        "x. Of complex ones transposes are conjugated, here and where one is Hermitian. Matrices "
-        "lie along the last two axes; one that is not symmetric counts as the mean of it and its "
-        "transpose. One that is not positive definite fails the result, as does a NaN "
-        "or "
-        "an infinity.",
-    .formula = "x = y y^T",
-    .dtypes = HKI_INEXACT,
-    .contiguous = true,
-    .host_only = true,
-    .infer = hki_linalg_check_square,
-    .split = HKI_SPLIT_PLAN,
-    .plan = square_plan,
-    .kernel = {[HKI_CPU] = cholesky_kernel},
-    .grad = cholesky_grad,
-    .grad_reads = {HKI_READS_OUTPUT},
-    .reference = cholesky_reference,
-    .tolerance_f32 = 1e-5,
-};
-
 /* ---- solve ------------------------------------------------------------------------------------------------ */
 
 static bool solve_infer(hki_call *call)
 {
-    char x_text[224], b_text[224];
-    if (!hki_linalg_check_square(call))
-        return false;
-    const hki_shape_view *x = call->inputs[0], *b = call->inputs[1];
-    const hk_dims *shape = &x->shape, *right = &b->shape;
-    const int behind = right->ndim == 1 ? 1 : 2;
-    hki_shape_view_describe(x, x_text, sizeof x_text);
-    hki_shape_view_describe(b, b_text, sizeof b_text);
-    if (x->dtype != b->dtype)
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT, "x is %s and b %s; hk_cast converts",
-                               x_text, b_text);
-    if (right->ndim == 0 || right->dims[right->ndim - behind] != shape->dims[shape->ndim - 1])
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                               "x is %s and b %s: b must have a row for each row of x", x_text,
-                               b_text);
-    if (right->dims[right->ndim - 1] > HKI_LINALG_MOST)
-        return hki_call_refuse(call, HK_UNSUPPORTED, "b is %s; %d columns are the most", b_text,
-                               HKI_LINALG_MOST);
-    hk_dims x_stack = *shape, b_stack = *right, *out = &call->out_shape[0];
-    x_stack.ndim -= 2;
-    b_stack.ndim -= behind;
-    if (!hki_dims_broadcast(&x_stack, &b_stack, out))
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                               "x is %s and b %s: the axes before the matrices do not broadcast",
-                               x_text, b_text);
-    for (int i = behind; i > 0; i--)
-        out->dims[out->ndim++] = right->dims[right->ndim - i];
-    return true;
+    return hki_linalg_check_square(call) && hki_equations_infer(call, 1, false);
 }
 
-typedef struct solve_geometry {
-    int behind; /* axes of b's matrices or vectors */
-    int64_t n, columns, count;
-} solve_geometry;
-
-static solve_geometry solve_geometry_of(const hk_dims *b, const hk_dims *out)
+static hk_array *solve_compose(const hki_call *call)
 {
-    solve_geometry geometry = {.behind = b->ndim == 1 ? 1 : 2, .columns = 1, .count = 1};
-    geometry.n = b->dims[b->ndim - geometry.behind];
-    if (geometry.behind == 2)
-        geometry.columns = b->dims[b->ndim - 1];
-    for (int i = 0; i < out->ndim - geometry.behind; i++)
-        geometry.count *= out->dims[i];
-    return geometry;
-}
-
-/* The matrix of the contiguous x, of so many axes, that stands for that one of the broadcast stack. */
-static int64_t broadcast_at(const hki_tensor *x, int behind, const hki_tensor *out, int out_behind,
-                            int64_t matrix)
-{
-    int64_t at = 0, scale = 1;
-    for (int i = 1; i <= x->ndim - behind; i++) {
-        const int64_t size = x->dims[x->ndim - behind - i],
-                      place = matrix % out->dims[out->ndim - out_behind - i];
-        matrix /= out->dims[out->ndim - out_behind - i];
-        at += (size == 1 ? 0 : place) * scale;
-        scale *= size;
-    }
-    return at;
+    return hki_lu_is_tiled(&call->inputs[0]->shape) ? hki_solve_tiled(call) : NULL;
 }
 
 static void solve_plan(const hki_call *call, hki_plan *plan)
 {
-    const solve_geometry geometry = solve_geometry_of(&call->inputs[1]->shape, &call->out_shape[0]);
+    const hki_equations geometry =
+        hki_equations_of(&call->inputs[1]->shape, &call->out_shape[0], false);
     const double n = (double)geometry.n;
-    const hki_stack stack = {geometry.count, geometry.n, geometry.n + geometry.columns};
-    hki_linalg_plan(plan, &stack, 2 * n * n * (n / 3 + (double)geometry.columns));
+    const hki_stack stack = {geometry.count, geometry.n, geometry.n + geometry.lines};
+    hki_linalg_plan(plan, &stack, 2 * n * n * (n / 3 + (double)geometry.lines));
 }
 
 enum { SOLVE_FACTORS, SOLVE_COLUMNS, SOLVE_PIVOTS, SOLVE_PARTS };
@@ -238,14 +58,14 @@ static bool factorise(const hki_linalg_work *work, int64_t matrix, int64_t n, vo
 }
 
 /* *factored is the matrix of x whose factors are there; -1: none. */
-static bool solve_one(const hki_linalg_work *work, const solve_geometry *geometry, int64_t index,
+static bool solve_one(const hki_linalg_work *work, const hki_equations *geometry, int64_t index,
                       int64_t *factored)
 {
     const hki_tensor *x = &work->call->in[0], *b = &work->call->in[1], *out = &work->call->out[0];
-    const int64_t matrix = broadcast_at(x, 2, out, geometry->behind, index),
-                  right = broadcast_at(b, geometry->behind, out, geometry->behind, index),
-                  items = geometry->n * geometry->columns;
-    const int n = (int)geometry->n, columns = (int)geometry->columns;
+    const int64_t matrix = hki_stack_index(x, 2, out, geometry->axes, index),
+                  right = hki_stack_index(b, geometry->axes, out, geometry->axes, index),
+                  items = geometry->n * geometry->lines;
+    const int n = (int)geometry->n, columns = (int)geometry->lines;
     if (*factored != matrix &&
         !factorise(work, matrix, n, work->part[SOLVE_FACTORS], work->part[SOLVE_PIVOTS]))
         return false;
@@ -257,20 +77,12 @@ static bool solve_one(const hki_linalg_work *work, const solve_geometry *geometr
     return true;
 }
 
-static hk_dims shape_of(const hki_tensor *x)
-{
-    hk_dims shape = {.ndim = x->ndim};
-    memcpy(shape.dims, x->dims, sizeof shape.dims);
-    return shape;
-}
-
 static void solve_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
-    const hk_dims b = shape_of(&call->in[1]), out = shape_of(&call->out[0]);
-    const solve_geometry geometry = solve_geometry_of(&b, &out);
+    const hki_equations geometry = hki_equations_of_tensors(&call->in[1], &call->out[0], false);
     const size_t n = (size_t)geometry.n, item = hk_dtype_bytes(call->in[0].dtype);
     const size_t bytes[SOLVE_PARTS] = {[SOLVE_FACTORS] = n * n * item,
-                                       [SOLVE_COLUMNS] = n * (size_t)geometry.columns * item,
+                                       [SOLVE_COLUMNS] = n * (size_t)geometry.lines * item,
                                        [SOLVE_PIVOTS] = n * sizeof(int)};
     int64_t factored = -1;
     hki_linalg_work work;
@@ -306,8 +118,9 @@ static void solve_grad(hki_grad_call *call)
 /* Of samples whose stack is one matrix, or as long for both. */
 static void solve_reference(const hki_call *call, const double *const *in, double *const *out)
 {
-    const solve_geometry geometry = solve_geometry_of(&call->inputs[1]->shape, &call->out_shape[0]);
-    const int64_t n = geometry.n, items = n * geometry.columns;
+    const hki_equations geometry =
+        hki_equations_of(&call->inputs[1]->shape, &call->out_shape[0], false);
+    const int64_t n = geometry.n, items = n * geometry.lines;
     for (int64_t i = 0; i < geometry.count; i++) {
         double *a =
             hki_reference_copy(in[0] + (call->inputs[0]->size == n * n ? 0 : i * n * n), n * n);
@@ -315,7 +128,7 @@ static void solve_reference(const hki_call *call, const double *const *in, doubl
         for (int64_t j = 0; j < items; j++)
             out[0][i * items + j] = b[j];
         if (a)
-            hki_reference_solve(n, a, geometry.columns, out[0] + i * items);
+            hki_reference_solve(n, a, geometry.lines, out[0] + i * items);
         free(a);
     }
 }
@@ -348,6 +161,7 @@ const hk_op hki_op_solve = {
     .contiguous = true,
     .host_only = true,
     .infer = solve_infer,
+    .compose = solve_compose,
     .split = HKI_SPLIT_PLAN,
     .plan = solve_plan,
     .kernel = {[HKI_CPU] = solve_kernel},
@@ -381,6 +195,11 @@ static void inv_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin
         memcpy(matrix_at(&call->out[0], begin, n * n), factors, matrix_bytes);
     }
     hki_linalg_end(&work);
+}
+
+static hk_array *inv_compose(const hki_call *call)
+{
+    return hki_lu_is_tiled(&call->inputs[0]->shape) ? hki_inv_tiled(call) : NULL;
 }
 
 static void inv_grad(hki_grad_call *call)
@@ -424,6 +243,7 @@ const hk_op hki_op_inv = {
     .contiguous = true,
     .host_only = true,
     .infer = hki_linalg_check_square,
+    .compose = inv_compose,
     .split = HKI_SPLIT_PLAN,
     .plan = square_plan,
     .kernel = {[HKI_CPU] = inv_kernel},

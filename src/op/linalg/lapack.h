@@ -15,6 +15,8 @@
                    const int *lda, const int *pivots, T *b, const int *ldb, int *info, size_t);    \
     void p##getri_(const int *n, T *a, const int *lda, const int *pivots, T *work,                 \
                    const int *lwork, int *info);                                                   \
+    void p##geqrf_(const int *m, const int *n, T *a, const int *lda, T *tau, T *work,              \
+                   const int *lwork, int *info);                                                   \
     void p##gelqf_(const int *m, const int *n, T *a, const int *lda, T *tau, T *work,              \
                    const int *lwork, int *info);
 #define HKI_LAPACK_REAL_ROUTINES(p, T)                                                             \
@@ -26,7 +28,10 @@
                    const int *ldu, T *vt, const int *ldvt, T *work, const int *lwork, int *iwork,  \
                    int *info, size_t);                                                             \
     void p##orglq_(const int *m, const int *n, const int *k, T *a, const int *lda, const T *tau,   \
-                   T *work, const int *lwork, int *info);
+                   T *work, const int *lwork, int *info);                                          \
+    void p##ormqr_(const char *side, const char *trans, const int *m, const int *n, const int *k,  \
+                   const T *a, const int *lda, const T *tau, T *c, const int *ldc, T *work,        \
+                   const int *lwork, int *info, size_t, size_t);
 /* Of complex numbers T with parts R. */
 #define HKI_LAPACK_COMPLEX_ROUTINES(p, T, R)                                                       \
     HKI_LAPACK_ROUTINES(p, T)                                                                      \
@@ -38,6 +43,9 @@
                    int *iwork, int *info, size_t);                                                 \
     void p##unglq_(const int *m, const int *n, const int *k, T *a, const int *lda, const T *tau,   \
                    T *work, const int *lwork, int *info);                                          \
+    void p##unmqr_(const char *side, const char *trans, const int *m, const int *n, const int *k,  \
+                   const T *a, const int *lda, const T *tau, T *c, const int *ldc, T *work,        \
+                   const int *lwork, int *info, size_t, size_t);                                   \
     void p##gemm_(const char *trans_a, const char *trans_b, const int *m, const int *n,            \
                   const int *k, const T *alpha, const T *a, const int *lda, const T *b,            \
                   const int *ldb, const T *beta, T *c, const int *ldc, size_t, size_t);

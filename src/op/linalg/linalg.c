@@ -13,19 +13,28 @@
 
 /* ---- checks -------------------------------------------------------------------------------------------- */
 
+bool hki_linalg_check_input(hki_call *call, int index)
+{
+    const hki_shape_view *x = call->inputs[index];
+    char name[16];
+    hki_op_input_name(call->op, index, name, sizeof name);
+    if (x->shape.ndim < 2)
+        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
+                               "%s has %d axes, but needs two or more: matrices lie along the last "
+                               "two",
+                               name, x->shape.ndim);
+    const hki_stack stack = hki_stack_of(x->shape.ndim, x->shape.dims);
+    return (stack.rows <= HKI_LINALG_MOST && stack.columns <= HKI_LINALG_MOST) ||
+           hki_call_refuse(call, HK_UNSUPPORTED,
+                           "%s has matrices of %" PRId64 " x %" PRId64 "; %d are the most", name,
+                           stack.rows, stack.columns, HKI_LINALG_MOST);
+}
+
 bool hki_linalg_check(hki_call *call)
 {
     const hki_shape_view *x = call->inputs[0];
-    if (x->shape.ndim < 2)
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                               "x has %d axes, but needs two or more: matrices lie along the last "
-                               "two",
-                               x->shape.ndim);
-    const hki_stack stack = hki_stack_of(x->shape.ndim, x->shape.dims);
-    if (stack.rows > HKI_LINALG_MOST || stack.columns > HKI_LINALG_MOST)
-        return hki_call_refuse(call, HK_UNSUPPORTED,
-                               "x has matrices of %" PRId64 " x %" PRId64 "; %d are the most",
-                               stack.rows, stack.columns, HKI_LINALG_MOST);
+    if (!hki_linalg_check_input(call, 0))
+        return false;
     call->out_shape[0] = x->shape;
     call->out_dtype[0] = x->dtype;
     return true;
@@ -33,17 +42,18 @@ bool hki_linalg_check(hki_call *call)
 
 bool hki_linalg_check_square(hki_call *call)
 {
-    char has[224];
+    char has[224], name[16];
     if (!hki_linalg_check(call))
         return false;
     const hki_shape_view *x = call->inputs[0];
     const hki_stack stack = hki_stack_of(x->shape.ndim, x->shape.dims);
     hki_shape_view_describe(x, has, sizeof has);
+    hki_op_input_name(call->op, 0, name, sizeof name);
     return stack.rows == stack.columns ||
            hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                           "x is %s, but must be of square matrices: its last two axes must have "
+                           "%s is %s, but must be of square matrices: its last two axes must have "
                            "one size",
-                           has);
+                           name, has);
 }
 
 bool hki_linalg_check_small(hki_call *call)
@@ -86,7 +96,7 @@ static bool libraries_are_ready(const hki_kernel_call *call, int64_t piece)
 bool hki_linalg_begin(hki_linalg_work *work, const hki_kernel_call *call, int64_t piece,
                       const size_t *bytes, int count)
 {
-    *work = (hki_linalg_work){call, piece, hki_linalg_of(call->in[0].dtype), NULL, 0, {NULL}};
+    *work = (hki_linalg_work){.call = call, .piece = piece, .of = hki_linalg_of(call->in[0].dtype)};
     if (!libraries_are_ready(call, piece))
         return false;
     for (int i = 0; i < count; i++)
@@ -110,19 +120,22 @@ void hki_linalg_end(hki_linalg_work *work)
 
 /* ---- failures ------------------------------------------------------------------------------------------ */
 
-/* "x", or "matrix (1, 2) of x". */
-static void name_matrix(const hki_tensor *x, int64_t matrix, char *text, size_t bytes)
+/* "x", or "matrix (1, 2) of x", as input 0 of the operator is called. */
+static void name_matrix(const hk_op *op, int stack_ndim, const int64_t *stack, int64_t matrix,
+                        char *text, size_t bytes)
 {
+    char name[16];
     int64_t at[HK_MAX_NDIM];
     size_t used = 0;
-    for (int i = x->ndim - 3; i >= 0; i--) {
-        at[i] = matrix % x->dims[i];
-        matrix /= x->dims[i];
+    for (int i = stack_ndim - 1; i >= 0; i--) {
+        at[i] = matrix % stack[i];
+        matrix /= stack[i];
     }
-    for (int i = 0; i < x->ndim - 2; i++)
+    for (int i = 0; i < stack_ndim; i++)
         used += (size_t)snprintf(text + used, bytes - used, i ? ", %" PRId64 : "matrix (%" PRId64,
                                  at[i]);
-    snprintf(text + used, bytes - used, used ? ") of x" : "x");
+    hki_op_input_name(op, 0, name, sizeof name);
+    snprintf(text + used, bytes - used, "%s%s", used ? ") of " : "", name);
 }
 
 void hki_linalg_fail(const hki_linalg_work *work, int64_t matrix, const char *format, ...)
@@ -132,7 +145,11 @@ void hki_linalg_fail(const hki_linalg_work *work, int64_t matrix, const char *fo
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    name_matrix(&work->call->in[0], matrix, which, sizeof which);
+    const hki_tensor *x = &work->call->in[0];
+    const hki_block_options *block = work->block;
+    name_matrix(work->call->op, block ? block->stack.ndim : x->ndim - 2,
+                block ? block->stack.dims : x->dims, block ? block->matrix : matrix, which,
+                sizeof which);
     hki_task_fail(work->call->task, work->piece, HK_BAD_DATA, "%s %s", which, what);
 }
 

@@ -32,6 +32,7 @@ typedef struct hki_linalg {
     size_t item, real; /* bytes of an item, and of its real part */
     /* None of the items is NaN or infinite. */
     bool (*is_finite)(const void *x, int64_t count);
+    bool (*is_zero)(const void *item);
 
     /* Of n x n, whose lower triangle is read: L, where a = L L^T, with zeros above; upper: L^T. Returns 0; or i, where the
      * leading i x i matrix is not positive definite. */

@@ -23,6 +23,11 @@ static bool NAME(is_finite)(const void *x, int64_t count)
     return sum == 0;
 }
 
+static bool NAME(is_zero)(const void *item)
+{
+    return *(const ITEM *)item == 0;
+}
+
 static void NAME(transpose)(int m, int n, const void *x, void *to)
 {
     enum { BLOCK = 16 };
@@ -342,6 +347,7 @@ const hki_linalg NAME(hki_linalg) = {
     .item = sizeof(ITEM),
     .real = sizeof(REAL),
     .is_finite = NAME(is_finite),
+    .is_zero = NAME(is_zero),
     .cholesky = NAME(cholesky),
     .lu = NAME(lu),
     .lu_determinant = NAME(lu_determinant),

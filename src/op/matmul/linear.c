@@ -146,7 +146,8 @@ static void linear_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
             added = (hki_matrix_bias){(const char *)bias->data +
                                           tile.column * bias->strides[0] * out_item,
                                       bias->strides[0]};
-        if (!hki_matrix_product(call, piece, x->dtype, left, right, added, false, y, n))
+        if (!hki_matrix_product(call, piece, x->dtype, left, right, (hki_matrix_how){.bias = added},
+                                y, n))
             break;
     }
     if (gathered)

@@ -3,77 +3,11 @@
 #include "op/call/plan.h"
 #include "op/complex/complex.h"
 #include "op/matmul/matrix.h"
+#include "op/matmul/product_geometry.h"
 #include "op/reduce/reduce_kernel.h"
 #include "op/shape/copy.h"
 
 #include <stdio.h>
-
-/* Both inputs as batches of matrices. */
-typedef struct matmul_geometry {
-    int64_t m, n, k, batch_count;
-    int batch_ndim;
-    int64_t batch[HK_MAX_NDIM];
-    int64_t a_batch_strides[HK_MAX_NDIM], b_batch_strides[HK_MAX_NDIM];
-    int64_t a_row_stride, a_column_stride, b_row_stride, b_column_stride;
-} matmul_geometry;
-
-/* Where the matrix of batch entry `index` begins, in elements. */
-static int64_t batch_offset(const matmul_geometry *geometry, const int64_t *strides, int64_t index)
-{
-    int64_t offset = 0;
-    for (int i = geometry->batch_ndim - 1; i >= 0; i--) {
-        offset += index % geometry->batch[i] * strides[i];
-        index /= geometry->batch[i];
-    }
-    return offset;
-}
-
-/* Strides along the batch axes, the last `matrix_ndim` axes aside; 0 where x is broadcast. */
-static void batch_strides(const matmul_geometry *geometry, int ndim, const int64_t *dims,
-                          const int64_t *strides, int matrix_ndim, int64_t *out)
-{
-    int own = ndim - matrix_ndim;
-    for (int i = 0; i < geometry->batch_ndim; i++) {
-        int axis = i - (geometry->batch_ndim - own);
-        out[i] = axis >= 0 && dims[axis] != 1 ? strides[axis] : 0;
-    }
-}
-
-static hk_dims batch_of(int ndim, const int64_t *dims)
-{
-    hk_dims batch = {.ndim = ndim > 2 ? ndim - 2 : 0};
-    for (int i = 0; i < batch.ndim; i++)
-        batch.dims[i] = dims[i];
-    return batch;
-}
-
-/* False when the batches do not go together. Both have an axis or more, and agree in k. */
-static bool geometry_init(matmul_geometry *geometry, int a_ndim, const int64_t *a_dims,
-                          const int64_t *a_strides, int b_ndim, const int64_t *b_dims,
-                          const int64_t *b_strides)
-{
-    hk_dims a_batch = batch_of(a_ndim, a_dims), b_batch = batch_of(b_ndim, b_dims), batch;
-    if (!hki_dims_broadcast(&a_batch, &b_batch, &batch))
-        return false;
-    geometry->m = a_ndim > 1 ? a_dims[a_ndim - 2] : 1;
-    geometry->k = a_dims[a_ndim - 1];
-    geometry->n = b_ndim > 1 ? b_dims[b_ndim - 1] : 1;
-    geometry->a_row_stride = a_ndim > 1 ? a_strides[a_ndim - 2] : 0;
-    geometry->a_column_stride = a_strides[a_ndim - 1];
-    geometry->b_row_stride = b_strides[b_ndim > 1 ? b_ndim - 2 : 0];
-    geometry->b_column_stride = b_ndim > 1 ? b_strides[b_ndim - 1] : 0;
-    geometry->batch_ndim = batch.ndim;
-    geometry->batch_count = 1;
-    for (int i = 0; i < batch.ndim; i++) {
-        geometry->batch[i] = batch.dims[i];
-        geometry->batch_count *= batch.dims[i];
-    }
-    batch_strides(geometry, a_ndim, a_dims, a_strides, a_ndim > 1 ? 2 : 1,
-                  geometry->a_batch_strides);
-    batch_strides(geometry, b_ndim, b_dims, b_strides, b_ndim > 1 ? 2 : 1,
-                  geometry->b_batch_strides);
-    return true;
-}
 
 /* Texts of shapes take longer than a small product: nobody needs them where all is well. */
 static bool refuse_shapes(hki_call *call, const char *why)
@@ -110,9 +44,9 @@ bool hki_matmul_infer(hki_call *call)
     int64_t k = a->shape.dims[a_ndim - 1], b_k = b->shape.dims[b_ndim > 1 ? b_ndim - 2 : 0];
     if (k != b_k)
         return refuse_sizes(call, k, b_k);
-    matmul_geometry geometry;
-    if (!geometry_init(&geometry, a_ndim, a->shape.dims, a->strides, b_ndim, b->shape.dims,
-                       b->strides))
+    hki_product_geometry geometry;
+    if (!hki_product_geometry_init(&geometry, a_ndim, a->shape.dims, a->strides, b_ndim,
+                                   b->shape.dims, b->strides))
         return refuse_shapes(call, "the axes before the last two do not broadcast");
     hk_dims *out = &call->out_shape[0];
     out->ndim = 0;
@@ -127,7 +61,7 @@ bool hki_matmul_infer(hki_call *call)
 
 /* Whether the rows of a lie along its columns: a transposed matrix, or one that is broadcast. Gradients of weights are such
  * products; what they sum over are samples (see matmul_batch). */
-static bool sums_samples(const matmul_geometry *geometry)
+static bool sums_samples(const hki_product_geometry *geometry)
 {
     return geometry->a_column_stride != 1 || geometry->a_row_stride == 1;
 }
@@ -142,9 +76,9 @@ static bool is_dot(const hki_shape_view *a, const hki_shape_view *b)
 static void matmul_plan(const hki_call *call, hki_plan *plan)
 {
     const hki_shape_view *a = call->inputs[0], *b = call->inputs[1];
-    matmul_geometry geometry;
-    geometry_init(&geometry, a->shape.ndim, a->shape.dims, a->strides, b->shape.ndim, b->shape.dims,
-                  b->strides);
+    hki_product_geometry geometry;
+    hki_product_geometry_init(&geometry, a->shape.ndim, a->shape.dims, a->strides, b->shape.ndim,
+                              b->shape.dims, b->strides);
     hki_matrix_tiles tiles = hki_matrix_tiles_of(geometry.m, geometry.n, geometry.k, a->dtype);
     plan->extent = geometry.batch_count * tiles.row_count * tiles.column_count;
     if (!is_dot(a, b))
@@ -194,8 +128,9 @@ static void matmul_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
     }
     const int64_t item = (int64_t)hk_dtype_bytes(a->dtype);
     const int64_t out_item = (int64_t)hk_dtype_bytes(c->dtype);
-    matmul_geometry geometry;
-    geometry_init(&geometry, a->ndim, a->dims, a->strides, b->ndim, b->dims, b->strides);
+    hki_product_geometry geometry;
+    hki_product_geometry_init(&geometry, a->ndim, a->dims, a->strides, b->ndim, b->dims,
+                              b->strides);
     const int64_t m = geometry.m, n = geometry.n, k = geometry.k;
     const hki_matrix_tiles tiles = hki_matrix_tiles_of(m, n, k, a->dtype);
     const int64_t tile_count = tiles.row_count * tiles.column_count;
@@ -204,8 +139,8 @@ static void matmul_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
 
     for (int64_t index = begin; index < end;) {
         int64_t entry = index / tile_count, at = index % tile_count;
-        int64_t a_offset = batch_offset(&geometry, geometry.a_batch_strides, entry);
-        int64_t b_offset = batch_offset(&geometry, geometry.b_batch_strides, entry);
+        int64_t a_offset = hki_batch_offset(&geometry, geometry.a_batch_strides, entry);
+        int64_t b_offset = hki_batch_offset(&geometry, geometry.b_batch_strides, entry);
         const int64_t first = at;
         hki_matrix_tile tile = hki_matrix_tiles_join(
             &tiles, m, n, &at, hki_min(tile_count, at + (converts ? 1 : end - index)));
@@ -217,8 +152,8 @@ static void matmul_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
         char *out = (char *)c->data + ((entry * m + tile.row) * n + tile.column) * out_item;
         left = hki_matrix_block(left, a->dtype, tile.row, tile.rows, 0, k);
         right = hki_matrix_block(right, a->dtype, 0, k, tile.column, tile.columns);
-        if (!hki_matrix_product(call, piece, a->dtype, left, right, (hki_matrix_bias){NULL, 0},
-                                by_samples, out, n))
+        if (!hki_matrix_product(call, piece, a->dtype, left, right,
+                                (hki_matrix_how){.by_samples = by_samples}, out, n))
             return;
     }
 }

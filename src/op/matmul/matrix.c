@@ -155,10 +155,11 @@ static bool multiply(const hki_kernel_call *call, int64_t piece, hk_dtype dtype,
         return hki_gemm_i64(p->trans_a, p->trans_b, p->m, p->n, p->k, 1, p->a, p->lda, p->b, p->ldb,
                             0, p->c, p->ldc);
     if (is_for_blas(p)) {
-        done = p->f64 ? hki_gemm_f64(p->trans_a, p->trans_b, p->m, p->n, p->k, 1, p->a, p->lda,
-                                     p->b, p->ldb, 0, p->c, p->ldc)
-                      : hki_gemm_f32(p->trans_a, p->trans_b, p->m, p->n, p->k, 1, p->a, p->lda,
-                                     p->b, p->ldb, 0, p->c, p->ldc);
+        const double alpha = p->factor == 0 ? 1 : p->factor;
+        done = p->f64 ? hki_gemm_f64(p->trans_a, p->trans_b, p->m, p->n, p->k, alpha, p->a, p->lda,
+                                     p->b, p->ldb, p->adds, p->c, p->ldc)
+                      : hki_gemm_f32(p->trans_a, p->trans_b, p->m, p->n, p->k, (float)alpha, p->a,
+                                     p->lda, p->b, p->ldb, p->adds, p->c, p->ldc);
         if (!done)
             hki_task_fail(call->task, piece, HK_OUT_OF_MEMORY,
                           "no addresses left for this thread's workspace of matrix products");
@@ -186,9 +187,9 @@ ADD_BIAS(f32, float)
 ADD_BIAS(f64, double)
 
 bool hki_matrix_product(const hki_kernel_call *call, int64_t piece, hk_dtype dtype, hki_matrix a,
-                        hki_matrix b, hki_matrix_bias bias, bool by_samples, void *c,
-                        int64_t c_stride)
+                        hki_matrix b, hki_matrix_how how, void *c, int64_t c_stride)
 {
+    const hki_matrix_bias bias = how.bias;
     const hk_dtype result = hki_matrix_result_dtype(dtype);
     const bool converts = result != dtype;
     const size_t item = hk_dtype_bytes(result);
@@ -222,7 +223,9 @@ bool hki_matrix_product(const hki_kernel_call *call, int64_t piece, hk_dtype dty
     hki_product product = {.f64 = result == HK_F64,
                            .trans_a = trans_a,
                            .trans_b = trans_b,
-                           .by_samples = by_samples,
+                           .by_samples = how.by_samples,
+                           .adds = how.adds,
+                           .factor = how.factor,
                            .m = a.rows,
                            .n = b.columns,
                            .k = a.columns,

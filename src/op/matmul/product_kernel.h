@@ -28,6 +28,7 @@ typedef struct hki_product_windows {
 typedef struct hki_product {
     bool f64, trans_a, trans_b, by_samples;
     bool adds;       /* c += op(a) op(b), each sum going on from what is there; not by_samples */
+    double factor;   /* of op(a) op(b), by which b is multiplied as it is copied; 0: 1 */
     int64_t m, n, k; /* m and n: 1 and more; k: 0 and more */
     const void *
         starts; /* of m: each sum of a row goes on from its start; not by_samples, nor adds, nor k = 0. NULL: from 0 */

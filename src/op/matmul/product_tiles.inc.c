@@ -108,6 +108,7 @@ LANES_TARGET static void LANES_FN(product_pack_b)(const hki_product *p, int64_t 
                                                   int64_t k0, int64_t k1, T *to)
 {
     const T *b = p->b;
+    T *const packed = to;
     int64_t j = j0;
     if (!p->windows && !p->trans_b) {
         j = LANES_FN(pack_whole_panels)(p, j0, j1, k0, k1, to);
@@ -126,6 +127,8 @@ LANES_TARGET static void LANES_FN(product_pack_b)(const hki_product *p, int64_t 
                                     hki_min(columns - v * L, L), k1 - k0, vectors * L, to + v * L);
         to += vectors * L * (k1 - k0);
     }
+    for (T *at = packed; p->factor != 0 && p->factor != 1 && at < to; at++)
+        *at *= (T)p->factor;
 }
 
 /* Rows [i0, i1) of sums [k0, k1) of a that is not transposed: rows a_row apart. */
