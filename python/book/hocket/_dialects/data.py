@@ -22,6 +22,19 @@ class Arrays(Dataset):
         return tuple(x[index] for x in self.tensors)
 
 
+class Subset(Dataset):
+    """Some of a data set's samples, by their numbers."""
+
+    def __init__(self, dataset, indices):
+        self.dataset, self.indices = dataset, indices
+
+    def __len__(self):
+        return len(self.indices)
+
+    def __getitem__(self, index):
+        return self.dataset[self.indices[index]]
+
+
 # ---- images ----------------------------------------------------------------------------------------------------------
 
 

@@ -5,9 +5,6 @@ It differs in this: importing it makes the importing thread record, as hk.record
 a simulated accelerator, else a CPU device. What is refused raises Hocket's exceptions.
 """
 
-import sys as _sys
-from types import ModuleType as _ModuleType
-
 from .. import _core, _manipulation, _reductions, random as _random
 from .._arrays import (  # noqa: F401
     abs, allclose, arange as _arange, asarray as _asarray, ceil, clip as clamp, cos, cosh, einsum, equal, exp, eye as _eye, floor, isnan,
@@ -18,7 +15,7 @@ from .._core import bfloat16, bool, float16, float32, float64, int8, int16, int3
 from .._grad import pause as no_grad, record as enable_grad  # noqa: F401
 from .._grad import is_recording as is_grad_enabled  # noqa: F401
 from ..linalg import outer  # noqa: F401
-from .._dialects import data as _data, files as _files
+from .._dialects import files as _files
 from ..random import seed as manual_seed  # noqa: F401
 from . import _tensor, cuda  # noqa: F401
 from .._dialects.devices import device_of as device  # noqa: F401
@@ -315,12 +312,6 @@ def get_num_threads():
     return _core.Device("cpu:0").cores
 
 
-from . import autograd, distributions, nn, optim  # noqa: E402,F401
-
-utils = _ModuleType(__name__ + ".utils")
-utils.data = _ModuleType(__name__ + ".utils.data")
-utils.data.Dataset, utils.data.TensorDataset, utils.data.DataLoader = _data.Dataset, _data.Arrays, _data.DataLoader
-_sys.modules[utils.__name__] = utils
-_sys.modules[utils.data.__name__] = utils.data
+from . import autograd, distributions, nn, optim, utils  # noqa: E402,F401
 
 _core._recording(True)

@@ -2,8 +2,8 @@
 
 import types as _types
 
-from . import _core
-from ._dialects import data as _data, images as _images
+from .. import _core
+from .._dialects import data as _data, images as _images
 
 
 class _Mode:
