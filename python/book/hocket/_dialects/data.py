@@ -1,8 +1,11 @@
-"""Data sets of arrays and of Fashion-MNIST, and loaders of them, as PyTorch and MXNet have them."""
+"""Data sets of arrays, and loaders, as PyTorch and MXNet have them."""
 
 import functools as _functools
 
 from .. import _core, data as _data, random as _random
+
+
+_op = _core.operators
 
 
 class Dataset:
@@ -10,7 +13,7 @@ class Dataset:
 
 
 class Arrays(Dataset):
-    """Sample i is a tuple of entry i of each array."""
+    """Sample i is a tuple of entry i of each array; that of one alone, in MXNet's, is the entry."""
 
     def __init__(self, *tensors):
         self.tensors = tensors
@@ -35,78 +38,6 @@ class Subset(Dataset):
         return self.dataset[self.indices[index]]
 
 
-# ---- images ----------------------------------------------------------------------------------------------------------
-
-
-class Compose:
-    """Transforms one after another."""
-
-    def __init__(self, transforms):
-        self.transforms = transforms
-
-    def steps(self):
-        """The transforms of hocket.data."""
-        return [step for part in self.transforms for step in part.steps()]
-
-
-class Resize(Compose):
-    def __init__(self, size):
-        self.size = (size, size) if isinstance(size, int) else tuple(size)
-
-    def steps(self):
-        return [_data.Resize(*self.size)] if self.size != (28, 28) else []
-
-
-class ToTensor(Compose):
-    """Images are arrays already."""
-
-    def __init__(self):
-        pass
-
-    def steps(self):
-        return []
-
-
-class Normalize(Compose):
-    """(x - mean) / std of each channel; called, of an image (…, channels, height, width)."""
-
-    def __init__(self, mean, std):
-        self.mean, self.std = ([value] if isinstance(value, (int, float)) else list(value) for value in (mean, std))
-
-    def steps(self):
-        return [_data.Normalize(self.mean, self.std)]
-
-    def __call__(self, image):
-        mean, std = (_core._convert(value, image.dtype, image.device).reshape(-1, 1, 1) for value in (self.mean, self.std))
-        return (image - mean) / std
-
-
-class FashionMNIST(Dataset):
-    """Where hocket.data finds it: neither root nor download is looked at."""
-
-    def __init__(self, root=None, train=True, transform=None, download=False):
-        plain = _data.fashion_mnist("train" if train else "test")
-        steps = transform.steps() if transform else []
-        self.hocket_set = plain.transform(*steps) if steps else plain
-        self._train = train
-
-    def transform_first(self, transform):
-        """The same with transforms of the images."""
-        return FashionMNIST(train=self._train, transform=transform)
-
-    def __len__(self):
-        return len(self.hocket_set)
-
-    def __getitem__(self, index):
-        if isinstance(index, slice):
-            samples = [self[i] for i in range(len(self))[index]]
-            return [joined(field) for field in zip(*samples)]
-        loader = _data.Loader(self.hocket_set, 1, ahead=-1)
-        loader.load({**loader.state(), "batch": range(len(self))[index]})
-        image, label = next(iter(loader.rest()))
-        return image[0], int(label[0])
-
-
 # ---- batches -----------------------------------------------------------------------------------------------------------
 
 
@@ -116,7 +47,7 @@ def joined(samples):
     if isinstance(first, (tuple, list)):
         return [joined(field) for field in zip(*samples)]
     if isinstance(first, _core.Array):
-        return _core.operators["stack"](samples, 0)
+        return _op["stack"](samples, 0)
     return _core._convert(samples, None, None)
 
 
@@ -155,18 +86,23 @@ class DataLoader:
         self.dataset, self.batch_size = dataset, batch_size
         drop_last = drop_last or last_batch == "discard"
         collate = collate_fn or batchify_fn
-        source = None if collate else _prepared(dataset)
-        self._plain = None if source else _Plain(dataset, batch_size, shuffle, drop_last, collate or joined)
+        source = None if collate or len(dataset) == 0 else _prepared(dataset)
+        self._plain = None if source is not None else _Plain(dataset, batch_size, shuffle, drop_last, collate or joined)
         self._new = _functools.partial(_data.Loader, source, batch_size, shuffle=shuffle, drop_last=drop_last, seed=seed)
-        self._idle = [] if self._plain else [self._new()]
-        self._length = len(self._plain or self._idle[0])
+        self._idle = [] if source is None else [self._new()]
+        self._length = len(self._idle[0] if self._plain is None else self._plain)
         self.epoch = 0
 
     def __len__(self):
         return self._length
 
+    @property
+    def _dataset(self):
+        """MXNet's name of it."""
+        return self.dataset
+
     def __iter__(self):
-        return iter(self._plain) if self._plain else self._batches()
+        return self._batches() if self._plain is None else iter(self._plain)
 
     def _batches(self):
         loader = self._idle.pop() if self._idle else self._new()
