@@ -36,6 +36,8 @@ SHORT = [
     (r"\b(num_epochs, lr = )\d+", r"\g<1>1"),
     (r"\b(lr, num_epochs, batch_size = [\d.]+, )\d+", r"\g<1>1"),
     (r"\b4000, 4000\b", "400, 400"),
+    (r"\bpretrained=True\b", "pretrained=False"),  # weights that are not there
+    (r"(train\(content_X, contents_Y, styles_Y, device, 0\.\d, )500, 50", r"\g<1>10, 5"),
 ]
 
 
@@ -303,7 +305,7 @@ of a checkout of `d2l-ai/d2l-en` at {at or "an unknown commit"}, whose library d
 text is not here: it is under CC BY-SA. [The book with Hocket](BOOK.md) tells how to read it so.
 
 - There was no network. What cells fetch was made up in the formats that they read (`python/book/stand_ins.py`): tables, texts, images, word vectors, weights.
-- `--short`: one epoch, and matrices of 400 × 400 in timings. `--images`: only so many of Fashion-MNIST. {args.seconds} seconds for a cell.
+- `--short`: one epoch, ten steps of style transfer, matrices of 400 × 400 in timings, and networks without the weights that others trained. `--images`: only so many of Fashion-MNIST. {args.seconds} seconds for a cell.
 - A row says how many cells ran of those that can run; (+ n): so many more need the network, or a package of others, which are named below.
 """.split("\n")
 

@@ -136,12 +136,12 @@ def _digits(make):
         return bytes(make.random.getrandbits(8) for _ in range(count))
 
     for name, count in [(f"data_batch_{i}", 60) for i in range(1, 6)] + [("test_batch", 60)]:
-        make.file(f"cifar-10-batches-bin/{name}.bin", b"".join(bytes([i % 10]) + pixels(3072) for i in range(count)))
+        make.file(f"datasets/cifar-10-batches-bin/{name}.bin", b"".join(bytes([i % 10]) + pixels(3072) for i in range(count)))
     for part, count in (("train", 600), ("t10k", 200)):
         images = struct.pack(">4I", 0x803, count, 28, 28) + pixels(784 * count)
         labels = struct.pack(">2I", 0x801, count) + bytes(i % 10 for i in range(count))
         for kind, content in (("images-idx3", images), ("labels-idx1", labels)):
-            make.file(f"mnist/{part}-{kind}-ubyte.gz", gzip.compress(content))
+            make.file(f"datasets/mnist/{part}-{kind}-ubyte.gz", gzip.compress(content))
 
 
 def write(folder):

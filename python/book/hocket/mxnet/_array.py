@@ -18,7 +18,7 @@ Array.ctx = Array.context = property(lambda self: self.device, doc="where it is"
 @_method
 def asnumpy(self):
     """The values as a NumPy array. Waits for them."""
-    return self.numpy()
+    return self.detach().numpy()
 
 
 @_method
@@ -47,6 +47,22 @@ def copyto(self, other):
     return _op["copy"](self) if self.device == other else _op["to_device"](self, device=other)
 
 
+_CPU = "cpu:0"
+
+
+def _text(self):
+    """As MXNet prints it: as NumPy, without the dtype of float32. Waits for the values."""
+    text = repr(self.asnumpy())
+    if self.dtype == _core.float32 and "dtype=" in text:
+        text = text[:text.rindex(",")] + ")"
+    elif self.dtype not in (_core.float32, _core.bool) and "dtype=" not in text:
+        text = f"{text[:-1]}, dtype={self.dtype})"
+    return text if self.device == _CPU else f"{text[:-1]}, ctx={self.device})"
+
+
+Array.__repr__ = _text
+Array.__str__ = lambda self: str(self.asnumpy()) + ("" if self.device == _CPU else f" @{self.device}")
+
 _get_item = Array.__getitem__
 
 
@@ -71,6 +87,12 @@ def _function(name):
 
 for _name in "abs exp log sqrt sin cos tanh sigmoid relu square sign".split():
     _function(_name)
+
+
+@_method
+def slice_axis(self, axis, begin, end):
+    """The entries from begin to end along an axis."""
+    return _get_item(self, (slice(None),) * (axis % self.ndim) + (slice(begin, end),))
 
 
 @_method
