@@ -30,5 +30,5 @@ def multivariate_normal(mean, cov, shape):
     """Normal numbers with this mean (d,) and covariance (d, d): (*shape, d)."""
     mean, cov = (_asarray(x, dtype=_core.float64) for x in (mean, cov))
     values, vectors = _op["eigh"](cov)
-    root = vectors * _op["sqrt"](_op["clip"](values, 0))
+    root = vectors * _op["sqrt"](_op["relu"](values))
     return _random.normal(tuple(shape) + (mean.shape[0],), dtype=_core.float64) @ root.T + mean

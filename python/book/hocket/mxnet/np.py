@@ -7,7 +7,7 @@ from numpy import (  # noqa: F401
     bool_, float16, float32, float64, int8, int32, int64, set_printoptions, uint8,  # dtypes that are called make numbers of NumPy's
 )
 
-from .. import _core, data as _data, linalg as _linalg, random as _random
+from .. import _core, _reductions, data as _data, linalg as _linalg, random as _random
 from .._arrays import *  # noqa: F401,F403
 from .._arrays import arange as _arange, asarray as _asarray, eye as _eye, full as _full, linspace as _linspace
 from .._core import Array as ndarray  # noqa: F401
@@ -83,11 +83,11 @@ def genfromtxt(fname, dtype=None, delimiter=","):
 
 def sort(a, axis=-1):
     """In rising order; with axis None of all elements, as one axis."""
-    return _op["sort"](a.reshape(-1), 0) if axis is None else _op["sort"](a, axis)
+    return _reductions.sort(a.reshape(-1)) if axis is None else _reductions.sort(a, axis=axis)
 
 
 def argsort(a, axis=-1):
-    return _op["argsort"](a.reshape(-1), 0) if axis is None else _op["argsort"](a, axis)
+    return _reductions.argsort(a.reshape(-1)) if axis is None else _reductions.argsort(a, axis=axis)
 
 
 def diag(v, k=0):
@@ -96,7 +96,7 @@ def diag(v, k=0):
         return _diagonal(v, offset=k)
     n = v.shape[0]
     inner = _eye(n, n, dtype=v.dtype, device=v.device) * v
-    before, after = max(k, 0), max(-k, 0)
+    before, after = (k, 0) if k > 0 else (0, -k)
     return pad(inner, ((after, before), (before, after)))
 
 

@@ -30,8 +30,8 @@ def smooth_l1_loss(input, target, reduction="mean", beta=1.0):
     return _functional.huber_loss(input, target, beta, reduction) / beta
 
 
-def cosine_similarity(x1, x2, dim=1, eps=1e-8):
-    return _op["cosine_similarity"](x1, x2, dim, eps=eps)
+def cosine_similarity(x1, x2, dim=1):
+    return _op["cosine_similarity"](x1, x2, dim)
 
 
 def _weighted(loss, input, target, weight, reduction):
