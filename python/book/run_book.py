@@ -108,10 +108,10 @@ def _bound(code):
     return names
 
 
-def _reason(error, lost):
-    """Why a cell does not run: "network", the name of a package that is not there, or "other".
+def _reason(error, lost, bound):
+    """Why a cell does not run: "network", "package" and the name of one that is not there, "book" where the tab lacks something, or "other".
 
-    lost: by name, why the cell that would have bound it did not run.
+    lost: by name, why the cell that would have bound it did not run. bound: the names that the tab's cells bind.
     """
     chain = error
     while chain is not None:
@@ -121,10 +121,12 @@ def _reason(error, lost):
     if isinstance(error, ModuleNotFoundError) and (error.name or "hocket").partition(".")[0] not in ("hocket", "torch", "torchvision",
                                                                                                       "mxnet", "d2l"):
         return "package " + error.name.partition(".")[0]
-    return lost.get(getattr(error, "name", None), "other") if isinstance(error, NameError) else "other"
+    if isinstance(error, NameError) and error.name is not None and error.name not in bound:
+        return "book"
+    return lost.get(error.name, "other") if isinstance(error, NameError) else "other"
 
 
-def _run_cell(cell, path, namespace, seconds, lost):
+def _run_cell(cell, path, namespace, seconds, lost, bound):
     import signal
 
     def stop(*_):
@@ -142,7 +144,7 @@ def _run_cell(cell, path, namespace, seconds, lost):
             raise
         places = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
         traceback.print_exc()
-        reason = _reason(error, lost)
+        reason = _reason(error, lost, bound)
         lost.update((name, reason) for name in _bound(cell.code) if name not in namespace and not hasattr(builtins, name))
         return {"ok": False, "line": places[-1].lineno if places else cell.line, "reason": reason,
                 "error": f"{type(error).__name__}: {error}".split("\n")[0]}
@@ -157,12 +159,14 @@ def _child(options):
         text = file.read()
     with open(options["results"], "a", encoding="utf-8") as results:
         namespace, lost = {"__name__": "__main__", "tab": book_cells.Tab(options["tab"])}, {}
-        for number, cell in enumerate(book_cells.cells(text, options["tab"])):
+        cells = book_cells.cells(text, options["tab"])
+        bound = set().union(*(_bound(cell.code) for cell in cells))
+        for number, cell in enumerate(cells):
             code = cell.code
             for rule in options["replace"]:
                 code = re.sub(*rule, code)
             began = time.perf_counter()
-            found = _run_cell(cell._replace(code=code), options["path"], namespace, options["seconds"], lost)
+            found = _run_cell(cell._replace(code=code), options["path"], namespace, options["seconds"], lost, bound)
             results.write(json.dumps({"cell": number, **found, "seconds": round(time.perf_counter() - began, 3)}) + "\n")
             results.flush()
 
@@ -276,7 +280,8 @@ def _table(rows, tabs):
 def _not_run(failures):
     """Each cell that does not run, by its reason."""
     lines = []
-    for kind, title in (("other", "Not run"), ("network", "Need the network"), ("package", "Need a package of others")):
+    for kind, title in (("other", "Not run"), ("network", "Need the network"), ("package", "Need a package of others"),
+                        ("book", "Need what the book does not have in this tab")):
         of_kind = [text for reason, text in failures if reason.split(" ")[0] == kind]
         if of_kind:
             lines += ["", f"## {title}", "", *of_kind]
@@ -306,7 +311,8 @@ text is not here: it is under CC BY-SA. [The book with Hocket](BOOK.md) tells ho
 
 - There was no network. What cells fetch was made up in the formats that they read (`python/book/stand_ins.py`): tables, texts, images, word vectors, weights.
 - `--short`: one epoch, ten steps of style transfer, matrices of 400 × 400 in timings, and networks without the weights that others trained. `--images`: only so many of Fashion-MNIST. {args.seconds} seconds for a cell.
-- A row says how many cells ran of those that can run; (+ n): so many more need the network, or a package of others, which are named below.
+- A row says how many cells ran of those that can run; (+ n): so many more need the network, a package of others,
+  or what the book has in another tab alone; they are named below.
 """.split("\n")
 
 
@@ -327,7 +333,7 @@ def main():
                 found = _run_file(path, tab, args, work)
                 counts[tab] = _Count(found)
                 failures += [(result["reason"], f"- {_name(path)}:{result['line']} ({tab}): " + (
-                    f"needs the {result['reason']}" if result["reason"] != "other" else result["error"])) for _, result in found if not result["ok"]]
+                    result["error"] if result["reason"] in ("other", "book") else f"the {result['reason']}")) for _, result in found if not result["ok"]]
                 if found:
                     print(f"{_name(path)} {tab}: {counts[tab]} cells, {time.perf_counter() - began:.1f} s", flush=True)
             rows.append((_name(path), counts))

@@ -22,6 +22,15 @@ def asnumpy(self):
 
 
 @_method
+def as_nd_ndarray(self):
+    """Itself: there is one kind of arrays."""
+    return self
+
+
+Array.as_np_ndarray = as_nd_ndarray
+
+
+@_method
 def wait_to_read(self):
     """Waits for the values."""
     self.wait()
