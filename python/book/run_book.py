@@ -30,15 +30,33 @@ from hocket.book import cells as book_cells, install  # noqa: E402
 
 # What --short puts into cells, for a run of minutes on a machine without GPUs.
 SHORT = [
-    (r"\b(max_epochs\s*=\s*)\d+", r"\g<1>1"),
-    (r"\b(num_epochs\s*=\s*)\d+", r"\g<1>1"),
-    (r"\b(timer, num_epochs = d2l\.Timer\(\), )\d+", r"\g<1>1"),
-    (r"\b(num_epochs, lr = )\d+", r"\g<1>1"),
-    (r"\b(lr, num_epochs, batch_size = [\d.]+, )\d+", r"\g<1>1"),
+    (r"\b((?:max|num)_epochs=)\d+", r"\g<1>1"),
+    (r"(?m)^( *)((?:\w+, )*)((?:max|num)_epochs)((?:, \w+)*) = (.+)$", "epochs"),
     (r"\b4000, 4000\b", "400, 400"),
-    (r"\bpretrained=True\b", "pretrained=False"),  # weights that are not there
+    (r"\b([\w.]+\.model_zoo\.vision\.\w+)\(pretrained=True\)", r"stand_ins.begun(\g<1>())"),  # weights that are not there
+    (r"\bpretrained=True\b", "pretrained=False"),
+    (r"\b(batch_size, devices, net = )256\b", r"\g<1>24"),  # so that there are five batches
+    (r"\b(batch_size=)128(, num_epochs=)5\b", r"\g<1>8\g<2>1"),
+    (r"\b(batch_size, crop_size = )32\b", r"\g<1>4"),
+    (r"\b(batch_size, max_len, num_workers = )512\b", r"\g<1>200"),
+    (r"\b(batch_size = )2048\b", r"\g<1>256"),
+    (r"\b(batch_size = )32( if demo\b)", r"\g<1>8\g<2>"),
     (r"(train\(content_X, contents_Y, styles_Y, device, 0\.\d, )500, 50", r"\g<1>10, 5"),
 ]
+
+
+# Files that count on all images of Fashion-MNIST, whatever --images says.
+WHOLE = {"geometry-linear-algebraic-ops"}
+
+
+def _one_epoch(found):
+    """An assignment to some names, of which one is the number of epochs, with 1 in its place."""
+    before = found.group(2).count(",")
+    values = found.group(5).split(", ")
+    if len(values) != before + found.group(4).count(",") + 1 or not values[before].isdecimal():
+        return found.group(0)
+    values[before] = "1"
+    return f"{found.group(0).partition(' = ')[0]} = {', '.join(values)}"
 
 
 def _arguments():
@@ -89,7 +107,10 @@ def _offline(folders):
             self.text = self.content.decode("utf-8", "replace")
 
     def get(url, *args, **options):
-        paths = (os.path.join(folder, url.rsplit("/", 1)[-1]) for folder in folders)
+        name = url.rsplit("/", 1)[-1]
+        if name.startswith("bert.small"):
+            stand_ins.bert(folders[-1], name)
+        paths = (os.path.join(folder, name) for folder in folders)
         return next((Found(path) for path in paths if os.path.exists(path)), None) or refuse()
 
     requests.get = get
@@ -158,13 +179,13 @@ def _child(options):
     with open(options["path"], encoding="utf-8") as file:
         text = file.read()
     with open(options["results"], "a", encoding="utf-8") as results:
-        namespace, lost = {"__name__": "__main__", "tab": book_cells.Tab(options["tab"])}, {}
+        namespace, lost = {"__name__": "__main__", "tab": book_cells.Tab(options["tab"]), "stand_ins": stand_ins}, {}
         cells = book_cells.cells(text, options["tab"])
         bound = set().union(*(_bound(cell.code) for cell in cells))
         for number, cell in enumerate(cells):
             code = cell.code
-            for rule in options["replace"]:
-                code = re.sub(*rule, code)
+            for pattern, text in options["replace"]:
+                code = re.sub(pattern, _one_epoch if text == "epochs" else text, code)
             began = time.perf_counter()
             found = _run_cell(cell._replace(code=code), options["path"], namespace, options["seconds"], lost, bound)
             results.write(json.dumps({"cell": number, **found, "seconds": round(time.perf_counter() - began, 3)}) + "\n")
@@ -208,16 +229,17 @@ class _Work:
         self.made, self.folder = os.path.join(folder, "stand-in"), os.path.join(folder, "book")
         stand_ins.write(self.made)
         os.mkdir(self.folder)
-        if checkout:
-            os.symlink(os.path.join(os.path.abspath(checkout), "img"), os.path.join(self.folder, "img"))
         self.library = args.library or checkout
+        if self.library:
+            os.symlink(os.path.join(os.path.abspath(self.library), "img"), os.path.join(self.folder, "img"))
         self.fashion = args.images and os.path.join(folder, "fashion")
         if self.fashion:
             os.mkdir(self.fashion)
             _small_fashion_mnist(self.fashion, args.images)
 
-    def environment(self):
-        found = {"MPLBACKEND": "agg", "TORCH_HOME": self.made, "MXNET_HOME": self.made, "HOCKET_DATA_DIR": self.fashion or self.made,
+    def environment(self, path):
+        small = self.fashion if os.path.splitext(os.path.basename(path))[0] not in WHOLE else None
+        found = {"MPLBACKEND": "agg", "TORCH_HOME": self.made, "MXNET_HOME": self.made, **({"HOCKET_DATA_DIR": small} if small else {}),
                  **os.environ}
         paths = ([self.library] if self.library else []) + os.environ.get("PYTHONPATH", "").split(os.pathsep)
         return found | {"PYTHONPATH": os.pathsep.join(os.path.abspath(path) for path in paths if path)}
@@ -235,7 +257,7 @@ def _run_file(path, tab, args, work):
         options = {"path": os.path.abspath(path), "tab": tab, "replace": (SHORT if args.short else []) + args.replace,
                    "seconds": args.seconds, "results": results, "folders": folders}
         done = subprocess.run([args.python, os.path.abspath(__file__), "--child", json.dumps(options), "-"], cwd=here,
-                              env=work.environment(), stdout=None if args.verbose else subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                              env=work.environment(path), stdout=None if args.verbose else subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         with open(results, encoding="utf-8") as file:
             by_cell = {entry["cell"]: entry for entry in map(json.loads, file)}
     if args.verbose or not by_cell:
@@ -310,7 +332,8 @@ of a checkout of `d2l-ai/d2l-en` at {at or "an unknown commit"}, whose library d
 text is not here: it is under CC BY-SA. [The book with Hocket](BOOK.md) tells how to read it so.
 
 - There was no network. What cells fetch was made up in the formats that they read (`python/book/stand_ins.py`): tables, texts, images, word vectors, weights.
-- `--short`: one epoch, ten steps of style transfer, matrices of 400 × 400 in timings, and networks without the weights that others trained. `--images`: only so many of Fashion-MNIST. {args.seconds} seconds for a cell.
+- `--short`: one epoch, ten steps of style transfer, small batches of images, matrices of 400 × 400 in timings, and networks without
+  the weights that others trained. `--images`: only so many of Fashion-MNIST. {args.seconds} seconds for a cell.
 - A row says how many cells ran of those that can run; (+ n): so many more need the network, a package of others,
   or what the book has in another tab alone; they are named below.
 """.split("\n")

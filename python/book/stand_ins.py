@@ -5,6 +5,7 @@ What they say is noise: they let cells run where there is no network. Images nee
 
 import gzip
 import io
+import json
 import os
 import random
 import struct
@@ -14,7 +15,7 @@ import zipfile
 WORDS = """the of and to in is was for on that by as at with his her from an be this which he it are or had not but were one all their has man
 woman king queen home beautiful love chip intel nvidia apple baby go beijing china tokyo japan bad worst big biggest do did company business play guitar
 good movie great terrible time traveller machine said market share street fourth dimension space year people first two new""".split()
-NOUNS = [f"w{i}" for i in range(40)]
+NOUNS = [f"w{i}" for i in range(3400)]
 
 
 class _Maker:
@@ -61,19 +62,19 @@ def _texts(make):
     make.file("timemachine.txt", lines)
     pairs = "".join(f"{make.sentence(n)}.\t{make.sentence(n)} !\n" for n in [1, 2, 3] * 250)
     make.zip("fra-eng.zip", {"fra-eng/fra.txt": "Go.\tVa !\nHi.\tSalut !\nI lost.\tJ'ai perdu .\nHe's calm.\tIl est calme .\nI'm home.\tJe suis chez moi .\n" + pairs})
-    make.zip("ptb.zip", {f"ptb/ptb.{part}.txt": "\n".join(make.sentence(15, WORDS[:30] + NOUNS) for _ in range(600))
+    make.zip("ptb.zip", {f"ptb/ptb.{part}.txt": "\n".join(make.sentence(15, WORDS[:30] + NOUNS[:600]) for _ in range(2500))
                          for part in ("train", "valid", "test")})
     make.zip("wikitext-2-v1.zip", {f"wikitext-2/wiki.{part}.tokens": "\n".join(
         " . ".join(make.sentence(8) for _ in range(4)) + " ." for _ in range(200)) for part in ("train", "valid", "test")})
     head = "gold_label\tsentence1_binary_parse\tsentence2_binary_parse\n"
     make.zip("snli_1.0.zip", {f"snli_1.0/snli_1.0_{part}.txt": head + "".join(
         f"{make.random.choice(['entailment', 'contradiction', 'neutral'])}\t( {make.sentence(6)} )\t( {make.sentence(4)} )\n"
-        for _ in range(count)) for part, count in (("train", 300), ("test", 60))})
-    make.tar("aclImdb_v1.tar.gz", {f"aclImdb/{part}/{label}/{i}_1.txt": make.sentence(60) for part in ("train", "test")
-                                   for label in ("pos", "neg") for i in range(64)})
+        for _ in range(count)) for part, count in (("train", 1400), ("test", 260))})
+    make.tar("aclImdb_v1.tar.gz", {f"aclImdb/{part}/{label}/{i}_1.txt": make.sentence(60) for part, count in (("train", 170), ("test", 32))
+                                   for label in ("pos", "neg") for i in range(count)})
     for name, size in (("glove.6B.50d", 50), ("glove.6B.100d", 100), ("glove.42B.300d", 300), ("wiki.en", 300)):
         make.zip(name + ".zip", {f"{name}/vec.txt": "".join(
-            " ".join([word, *(f"{make.random.gauss(0, 1):.4f}" for _ in range(size))]) + "\n" for word in WORDS)})
+            " ".join([word, *(f"{make.random.gauss(0, 1):.4f}" for _ in range(size))]) + "\n" for word in WORDS + (NOUNS if size == 50 else []))})
 
 
 def _tables(make):
@@ -90,8 +91,7 @@ def _tables(make):
         f"{house(i)},{make.random.randrange(100000, 300000)}\n" for i in range(1, 301)))
     make.file("kaggle_house_pred_test.csv", ",".join(columns) + "\n" + "".join(house(i) + "\n" for i in range(301, 401)))
     rated = "".join(f"{user}\t{item}\t{make.random.randrange(1, 6)}\t{make.random.randrange(10 ** 6)}\n"
-                    for user in range(1, 101) for item in make.random.sample(range(1, 61), 15))
-    rated += "".join(f"{user}\t{item}\t3\t1\n" for user, item in ((1, 1682), (943, 1)))
+                    for user in range(1, 301) for item in make.random.sample(range(1, 301), 20))
     make.zip("ml-100k.zip", {"ml-100k/u.data": rated})
     make.zip("ctr.zip", {f"ctr/{part}.csv": "".join("\t".join(
         [str(make.random.randrange(2))] + [f"v{make.random.randrange(5)}" for _ in range(34)]) + "\n" for _ in range(count))
@@ -123,10 +123,10 @@ def _images(make):
     make.zip("kaggle_cifar10_tiny.zip", {"kaggle_cifar10_tiny/trainLabels.csv": "id,label\n" + "".join(
         f"{i},{classes[i % 10]}\n" for i in range(1, 201))} | {f"kaggle_cifar10_tiny/{part}/{i}.png": make.image(32, 32)
                                                                for part, count in (("train", 200), ("test", 5)) for i in range(1, count + 1)})
-    breeds = [f"breed_{i:03}" for i in range(120)]
+    breeds = [f"breed_{i:03}" for i in range(20)]
     make.zip("kaggle_dog_tiny.zip", {"kaggle_dog_tiny/labels.csv": "id,breed\n" + "".join(
-        f"dog{i},{breeds[i % 120]}\n" for i in range(240))} | {f"kaggle_dog_tiny/{part}/dog{i}.jpg": make.image(280, 260, "JPEG")
-                                                               for part, numbers in (("train", range(240)), ("test", range(240, 250)))
+        f"dog{i},{breeds[i % 20]}\n" for i in range(80))} | {f"kaggle_dog_tiny/{part}/dog{i}.jpg": make.image(280, 260, "JPEG")
+                                                               for part, numbers in (("train", range(80)), ("test", range(80, 85)))
                                                                for i in numbers})
 
 
@@ -142,6 +142,37 @@ def _digits(make):
         labels = struct.pack(">2I", 0x801, count) + bytes(i % 10 for i in range(count))
         for kind, content in (("images-idx3", images), ("labels-idx1", labels)):
             make.file(f"datasets/mnist/{part}-{kind}-ubyte.gz", gzip.compress(content))
+
+
+def bert(folder, name):
+    """The file of a small BERT with random parameters, for one that was trained: of PyTorch's, or of MXNet's."""
+    inner = name.removesuffix(".zip")
+    path, words = os.path.join(folder, "pretrained.params"), ["<unk>", "<pad>", "<mask>", "<cls>", "<sep>"] + WORDS
+    if "torch" in name:
+        import torch
+        from d2l import torch as d2l
+        net = d2l.BERTModel(len(words), 256, ffn_num_hiddens=512, num_heads=4, num_blks=2, dropout=0.2, max_len=512)
+        tokens = torch.zeros(2, 8, dtype=torch.long)
+        net(tokens, tokens, torch.tensor([8.0, 8.0]), torch.tensor([[1], [2]]))
+        torch.save(net.state_dict(), path)
+    else:
+        from d2l import mxnet as d2l
+        from mxnet import np
+        net = d2l.BERTModel(len(words), 256, 512, 4, 2, 0.1, 512)
+        net.initialize()
+        net(np.zeros((2, 8)), np.zeros((2, 8)), np.array([8, 8]), np.array([[1], [2]]))
+        net.save_parameters(path)
+    with zipfile.ZipFile(os.path.join(folder, name), "w") as archive:
+        archive.writestr(f"{inner}/vocab.json", json.dumps(words))
+        archive.write(path, f"{inner}/pretrained.params")
+
+
+def begun(net):
+    """A network of MXNet's zoo with random parameters, for one with those of its makers."""
+    from mxnet import np
+    net.initialize()
+    net(np.zeros((1, 3, 224, 224)))
+    return net
 
 
 def write(folder):

@@ -1,5 +1,7 @@
 """What Arrays have in the dialect of MXNet beside what they always have: importing hocket.mxnet adds it to Array."""
 
+import numpy as _numpy
+
 from .. import _core, _manipulation
 from .._dialects.devices import device_of
 
@@ -10,6 +12,26 @@ Array = _core.Array
 def _method(function):
     setattr(Array, function.__name__, function)
     return function
+
+
+def dtype_of(dtype):
+    """Hocket's name of a dtype that NumPy knows, such as int; None stays None."""
+    return dtype if dtype is None or isinstance(dtype, _core.DType) else _numpy.dtype(dtype).name
+
+
+_astype, _backward = Array.astype, Array.backward
+
+
+@_method
+def astype(self, dtype, copy=True):
+    """The values as another dtype, which may be one of NumPy's or int, float, bool."""
+    return _astype(self, dtype_of(dtype), copy=copy)
+
+
+@_method
+def backward(self, out_grad=None, retain_graph=False, train_mode=True, *, dy=None, keep=False):
+    """The gradients of the sum of this array, or with out_grad of the sum of out_grad times it."""
+    _backward(self, dy if out_grad is None else out_grad, retain_graph or keep)
 
 
 Array.ctx = Array.context = property(lambda self: self.device, doc="where it is")
@@ -28,6 +50,12 @@ def as_nd_ndarray(self):
 
 
 Array.as_np_ndarray = as_nd_ndarray
+
+
+@_method
+def asscalar(self):
+    """The number of an array of one element. Waits for it."""
+    return self.item()
 
 
 @_method
@@ -54,6 +82,15 @@ def copyto(self, other):
         return other
     other = device_of(other)
     return _op["copy"](self) if self.device == other else _op["to_device"](self, device=other)
+
+
+_mean = Array.mean
+
+
+@_method
+def mean(self, axis=None, dtype=None, keepdims=False):
+    """The mean, of numbers of a dtype where one is said."""
+    return _mean(self if dtype is None else self.astype(dtype), axis=axis, keepdims=keepdims)
 
 
 _CPU = "cpu:0"

@@ -20,20 +20,20 @@ from .._reductions import unique_all as _unique_all
 from ..linalg import diagonal as _diagonal, outer  # noqa: F401
 from . import _array  # noqa: F401
 
-_op = _core.operators
+_op, _op_mean = _core.operators, _reductions.mean
 bool = bool_
 absolute, arccos, arcsin, arctan = abs, acos, asin, atan  # noqa: F405
 
 
 def array(object, dtype=None, ctx=None):
     """An array of these values, float32 unless they are an array or dtype says otherwise; always a copy."""
-    dtype = dtype or (None if hasattr(object, "dtype") else float32)
+    dtype = _array.dtype_of(dtype) or (None if hasattr(object, "dtype") else float32)
     return _asarray(object, dtype=dtype, device=_device(ctx), copy=True)
 
 
 def _made(name):
     def function(shape, dtype=None, ctx=None):
-        return _op[name]((shape,) if isinstance(shape, int) else tuple(shape), dtype or float32, device=_device(ctx))
+        return _op[name]((shape,) if isinstance(shape, int) else tuple(shape), _array.dtype_of(dtype) or float32, device=_device(ctx))
 
     function.__name__ = name
     return function
@@ -44,19 +44,19 @@ empty = zeros
 
 
 def full(shape, fill_value, dtype=None, ctx=None):
-    return _full(shape, fill_value, dtype=dtype or float32, device=_device(ctx))
+    return _full(shape, fill_value, dtype=_array.dtype_of(dtype) or float32, device=_device(ctx))
 
 
 def arange(start, stop=None, step=1, dtype=None, ctx=None):
-    return _arange(start, stop, step, dtype=dtype or float32, device=_device(ctx))
+    return _arange(start, stop, step, dtype=_array.dtype_of(dtype) or float32, device=_device(ctx))
 
 
 def linspace(start, stop, num=50, endpoint=True, dtype=None, ctx=None):
-    return _linspace(start, stop, num, endpoint=endpoint, dtype=dtype or float32, device=_device(ctx))
+    return _linspace(start, stop, num, endpoint=endpoint, dtype=_array.dtype_of(dtype) or float32, device=_device(ctx))
 
 
 def eye(N, M=None, k=0, dtype=None, ctx=None):
-    return _eye(N, M, k=k, dtype=dtype or float32, device=_device(ctx))
+    return _eye(N, M, k=k, dtype=_array.dtype_of(dtype) or float32, device=_device(ctx))
 
 
 def concatenate(seq, axis=0):
@@ -78,7 +78,7 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False):
 
 def genfromtxt(fname, dtype=None, delimiter=","):
     """The numbers of a text file, (rows, columns); float32 unless dtype says otherwise."""
-    return _data.load_csv(fname, delimiter=delimiter).astype(dtype or float32)
+    return _data.load_csv(fname, delimiter=delimiter).astype(_array.dtype_of(dtype) or float32)
 
 
 def sort(a, axis=-1):
@@ -88,6 +88,11 @@ def sort(a, axis=-1):
 
 def argsort(a, axis=-1):
     return _reductions.argsort(a.reshape(-1)) if axis is None else _reductions.argsort(a, axis=axis)
+
+
+def mean(a, axis=None, dtype=None, keepdims=False):
+    """The mean; integers as float32."""
+    return _op_mean(a.astype(dtype) if dtype is not None else a, axis=axis, keepdims=keepdims)
 
 
 def diag(v, k=0):
