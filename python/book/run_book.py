@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 """Runs the cells of a book's Markdown files with Hocket, each file and tab in a fresh process, and prints a table of those that run.
 
-    python/book/run-book --library .../d2l chapter_preliminaries/*.md
+    python/book/run-book --short --images 128 --report docs/BOOK_CELLS.md CHECKOUT
 
-Cells run as they stand but for the import rule (book_cells.py) and what --replace says. The network is out of reach: what a
-cell would fetch is looked for in the folder of --stand-in, by its name. ../data is a folder for the run.
+CHECKOUT is one of the book's sources, whose d2l is the library; or files and folders of Markdown. Cells run unchanged, as after %load_ext
+hocket.book, but for what --short and --replace say. The network is out of reach: what a cell would fetch is made up (stand_ins.py), or
+looked for in the folder of --stand-in, by its name.
 """
 
 import argparse
+import ast
+import builtins
 import gzip
 import json
 import os
+import platform
 import re
 import struct
 import subprocess
@@ -20,29 +24,50 @@ import time
 import traceback
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import book_cells  # noqa: E402
+import stand_ins  # noqa: E402
+from hocket.book import cells as book_cells, install  # noqa: E402
 
 
 # What --short puts into cells, for a run of minutes on a machine without GPUs.
 SHORT = [
-    (r"\b(max_epochs\s*=\s*)\d+", r"\g<1>1"),
-    (r"\b(num_epochs\s*=\s*)\d+", r"\g<1>1"),
-    (r"\b(timer, num_epochs = d2l\.Timer\(\), )\d+", r"\g<1>1"),
-    (r"\b(num_epochs, lr = )\d+", r"\g<1>1"),
-    (r"\b(lr, num_epochs, batch_size = [\d.]+, )\d+", r"\g<1>1"),
+    (r"\b((?:max|num)_epochs=)\d+", r"\g<1>1"),
+    (r"(?m)^( *)((?:\w+, )*)((?:max|num)_epochs)((?:, \w+)*) = (.+)$", "epochs"),
     (r"\b4000, 4000\b", "400, 400"),
+    (r"\b([\w.]+\.model_zoo\.vision\.\w+)\(pretrained=True\)", r"stand_ins.begun(\g<1>())"),  # weights that are not there
+    (r"\bpretrained=True\b", "pretrained=False"),
+    (r"\b(batch_size, devices, net = )256\b", r"\g<1>24"),  # so that there are five batches
+    (r"\b(batch_size=)128(, num_epochs=)5\b", r"\g<1>8\g<2>1"),
+    (r"\b(batch_size, crop_size = )32\b", r"\g<1>4"),
+    (r"\b(batch_size, max_len, num_workers = )512\b", r"\g<1>200"),
+    (r"\b(batch_size = )2048\b", r"\g<1>256"),
+    (r"\b(batch_size = )32( if demo\b)", r"\g<1>8\g<2>"),
+    (r"(train\(content_X, contents_Y, styles_Y, device, 0\.\d, )500, 50", r"\g<1>10, 5"),
 ]
+
+
+# Files that count on all images of Fashion-MNIST, whatever --images says.
+WHOLE = {"geometry-linear-algebraic-ops"}
+
+
+def _one_epoch(found):
+    """An assignment to some names, of which one is the number of epochs, with 1 in its place."""
+    before = found.group(2).count(",")
+    values = found.group(5).split(", ")
+    if len(values) != before + found.group(4).count(",") + 1 or not values[before].isdecimal():
+        return found.group(0)
+    values[before] = "1"
+    return f"{found.group(0).partition(' = ')[0]} = {', '.join(values)}"
 
 
 def _arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("files", nargs="+", help="Markdown files, or folders of them")
+    parser.add_argument("files", nargs="+", help="a checkout of the book, or Markdown files, or folders of them")
     parser.add_argument("--tab", action="append", choices=book_cells.TABS, help="which tab; both, unless named")
-    parser.add_argument("--library", help="a folder with torch.py and mxnet.py, which stand for hocket.d2l under the same rule")
+    parser.add_argument("--library", help="a folder that has the package d2l, where it is not the checkout's or an installed one")
     parser.add_argument("--short", action="store_true", help="one epoch, and matrices of 400 where the book has 4000")
     parser.add_argument("--replace", nargs=2, action="append", default=[], metavar=("PATTERN", "TEXT"), help="a regular expression and "
                         "what is put in its place, in cells")
-    parser.add_argument("--stand-in", help="a folder of files that stand for what cells would fetch")
+    parser.add_argument("--stand-in", help="a folder of files that stand for what cells would fetch, before those that are made up")
     parser.add_argument("--images", type=int, default=0, help="only so many images of Fashion-MNIST for training, a fourth for tests")
     parser.add_argument("--seconds", type=int, default=60, help="for a cell, at most")
     parser.add_argument("--python", default=sys.executable)
@@ -59,12 +84,15 @@ class TooLong(Exception):
     pass
 
 
-def _offline(stand_in):
-    """No connection is made; requests.get gives files of the folder."""
+NETWORK = "this cell needs the network"
+
+
+def _offline(folders):
+    """No connection is made; requests.get gives files of the folders."""
     import socket
 
     def refuse(*args, **options):
-        raise OSError("this cell needs the network")
+        raise OSError(NETWORK)
 
     socket.getaddrinfo = socket.create_connection = refuse
     try:
@@ -76,69 +104,91 @@ def _offline(stand_in):
         def __init__(self, path):
             with open(path, "rb") as file:
                 self.content = file.read()
+            self.text = self.content.decode("utf-8", "replace")
 
     def get(url, *args, **options):
-        path = os.path.join(stand_in or "", url.rsplit("/", 1)[-1])
-        return Found(path) if stand_in and os.path.exists(path) else refuse()
+        name = url.rsplit("/", 1)[-1]
+        if name.startswith("bert.small"):
+            stand_ins.bert(folders[-1], name)
+        paths = (os.path.join(folder, name) for folder in folders)
+        return next((Found(path) for path in paths if os.path.exists(path)), None) or refuse()
 
     requests.get = get
 
 
-def _library(folder, tab):
-    """The book's own library, unmodified but for the import rule, becomes hocket.d2l's module of the tab."""
-    import importlib
-    import types
-    name = {"pytorch": "torch", "mxnet": "mxnet"}[tab]
-    path = os.path.join(folder, name + ".py")
-    package = importlib.import_module("hocket.d2l")
-    module = types.ModuleType("hocket.d2l." + name)
-    module.__file__ = path
-    sys.modules[module.__name__] = module
-    setattr(package, name, module)
-    with open(path, encoding="utf-8") as file:
-        exec(compile(book_cells.import_rule(file.read()), path, "exec"), vars(module))
+def _bound(code):
+    """The names that a cell binds."""
+    names = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.alias):
+            names.add((node.asname or node.name).partition(".")[0])
+    return names
 
 
-def _run_cell(number, cell, path, namespace, options):
+def _reason(error, lost, bound):
+    """Why a cell does not run: "network", "package" and the name of one that is not there, "book" where the tab lacks something, or "other".
+
+    lost: by name, why the cell that would have bound it did not run. bound: the names that the tab's cells bind.
+    """
+    chain = error
+    while chain is not None:
+        if NETWORK in str(chain):
+            return "network"
+        chain = chain.__cause__ or chain.__context__
+    if isinstance(error, ModuleNotFoundError) and (error.name or "hocket").partition(".")[0] not in ("hocket", "torch", "torchvision",
+                                                                                                      "mxnet", "d2l"):
+        return "package " + error.name.partition(".")[0]
+    if isinstance(error, NameError) and error.name is not None and error.name not in bound:
+        return "book"
+    return lost.get(error.name, "other") if isinstance(error, NameError) else "other"
+
+
+def _run_cell(cell, path, namespace, seconds, lost, bound):
     import signal
 
     def stop(*_):
-        raise TooLong(f"more than {options['seconds']} s")
+        raise TooLong(f"more than {seconds} s")
 
     signal.signal(signal.SIGALRM, stop)
-    signal.alarm(options["seconds"])
+    signal.alarm(seconds)
     try:
         value = book_cells.run("\n" * (cell.line - 1) + cell.code, path, namespace)
         if value is not None:
             print(repr(value))
-        return {"cell": number, "ok": True}
+        return {"ok": True}
     except BaseException as error:
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             raise
         places = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
         traceback.print_exc()
-        return {"cell": number, "ok": False, "line": places[-1].lineno if places else cell.line,
+        reason = _reason(error, lost, bound)
+        lost.update((name, reason) for name in _bound(cell.code) if name not in namespace and not hasattr(builtins, name))
+        return {"ok": False, "line": places[-1].lineno if places else cell.line, "reason": reason,
                 "error": f"{type(error).__name__}: {error}".split("\n")[0]}
     finally:
         signal.alarm(0)
 
 
 def _child(options):
-    _offline(options["stand_in"])
+    _offline(options["folders"])
+    install()
     with open(options["path"], encoding="utf-8") as file:
         text = file.read()
     with open(options["results"], "a", encoding="utf-8") as results:
-        if options["library"]:
-            _library(options["library"], options["tab"])
-        namespace = {"__name__": "__main__", "tab": book_cells.Tab(options["tab"])}
-        for number, cell in enumerate(book_cells.cells(text, options["tab"])):
-            code = book_cells.import_rule(cell.code)
-            for rule in options["replace"]:
-                code = re.sub(*rule, code)
+        namespace, lost = {"__name__": "__main__", "tab": book_cells.Tab(options["tab"]), "stand_ins": stand_ins}, {}
+        cells = book_cells.cells(text, options["tab"])
+        bound = set().union(*(_bound(cell.code) for cell in cells))
+        for number, cell in enumerate(cells):
+            code = cell.code
+            for pattern, text in options["replace"]:
+                code = re.sub(pattern, _one_epoch if text == "epochs" else text, code)
             began = time.perf_counter()
-            found = _run_cell(number, cell._replace(code=code), options["path"], namespace, options)
-            found["seconds"] = round(time.perf_counter() - began, 3)
-            results.write(json.dumps(found) + "\n")
+            found = _run_cell(cell._replace(code=code), options["path"], namespace, options["seconds"], lost, bound)
+            results.write(json.dumps({"cell": number, **found, "seconds": round(time.perf_counter() - began, 3)}) + "\n")
             results.flush()
 
 
@@ -159,6 +209,10 @@ def _small_fashion_mnist(folder, count):
                     out.write(bytes(start) + file.read(size * wanted))
 
 
+def _chapters(checkout):
+    return [os.path.join(checkout, name) for name in sorted(os.listdir(checkout)) if name.startswith("chapter_")]
+
+
 def _markdown(paths):
     for path in paths:
         if os.path.isdir(path):
@@ -168,53 +222,121 @@ def _markdown(paths):
             yield path
 
 
-def _run_file(path, tab, args, folder):
+class _Work:
+    """A folder in which a file's cells find ../data and ../img as they expect them."""
+
+    def __init__(self, folder, args, checkout):
+        self.made, self.folder = os.path.join(folder, "stand-in"), os.path.join(folder, "book")
+        stand_ins.write(self.made)
+        os.mkdir(self.folder)
+        self.library = args.library or checkout
+        if self.library:
+            os.symlink(os.path.join(os.path.abspath(self.library), "img"), os.path.join(self.folder, "img"))
+        self.fashion = args.images and os.path.join(folder, "fashion")
+        if self.fashion:
+            os.mkdir(self.fashion)
+            _small_fashion_mnist(self.fashion, args.images)
+
+    def environment(self, path):
+        small = self.fashion if os.path.splitext(os.path.basename(path))[0] not in WHOLE else None
+        found = {"MPLBACKEND": "agg", "TORCH_HOME": self.made, "MXNET_HOME": self.made, **({"HOCKET_DATA_DIR": small} if small else {}),
+                 **os.environ}
+        paths = ([self.library] if self.library else []) + os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        return found | {"PYTHONPATH": os.pathsep.join(os.path.abspath(path) for path in paths if path)}
+
+
+def _run_file(path, tab, args, work):
     """What became of each cell: a list of (Cell, result)."""
-    with open(path, encoding="utf-8") as file:
-        found = book_cells.cells(file.read(), tab)
+    found = book_cells.cells_of_file(path, tab)
     if not found:
         return []
-    work = os.path.join(folder, "work")
-    os.makedirs(work, exist_ok=True)
-    results = os.path.join(folder, "results")
-    open(results, "w").close()
-    options = {"path": os.path.abspath(path), "tab": tab, "library": args.library and os.path.abspath(args.library),
-               "replace": (SHORT if args.short else []) + args.replace, "seconds": args.seconds, "results": results,
-               "stand_in": args.stand_in and os.path.abspath(args.stand_in)}
-    environment = {"MPLBACKEND": "agg", **os.environ}
-    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    environment["PYTHONPATH"] = os.pathsep.join(os.path.abspath(path) for path in paths if path)
-    if args.images:
-        environment["HOCKET_DATA_DIR"] = os.path.join(folder, "fashion")
-    done = subprocess.run([args.python, os.path.abspath(__file__), "--child", json.dumps(options), "-"], cwd=work, env=environment,
-                          stdout=None if args.verbose else subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    if args.verbose:
-        print(done.stderr)
-    with open(results, encoding="utf-8") as file:
-        by_cell = {entry["cell"]: entry for entry in map(json.loads, file)}
-    if not by_cell:
+    with tempfile.TemporaryDirectory(dir=work.folder) as here:
+        results = os.path.join(here, "results")
+        open(results, "w").close()
+        folders = [os.path.abspath(folder) for folder in (args.stand_in, work.made) if folder]
+        options = {"path": os.path.abspath(path), "tab": tab, "replace": (SHORT if args.short else []) + args.replace,
+                   "seconds": args.seconds, "results": results, "folders": folders}
+        done = subprocess.run([args.python, os.path.abspath(__file__), "--child", json.dumps(options), "-"], cwd=here,
+                              env=work.environment(path), stdout=None if args.verbose else subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        with open(results, encoding="utf-8") as file:
+            by_cell = {entry["cell"]: entry for entry in map(json.loads, file)}
+    if args.verbose or not by_cell:
         print(done.stderr, file=sys.stderr)
     tail = (done.stderr.strip().split("\n") or [""])[-1]
-    end = {"ok": False, "error": f"the process ended with {done.returncode}: {tail}"}
+    end = {"ok": False, "reason": "other", "error": f"the process ended with {done.returncode}: {tail}"}
     return [(cell, by_cell.get(number, {**end, "line": cell.line})) for number, cell in enumerate(found)]
 
 
 def _name(path):
     folder, file = os.path.split(os.path.abspath(path))
-    return os.path.join(os.path.basename(folder), os.path.splitext(file)[0])
+    return os.path.join(os.path.basename(folder).removeprefix("chapter_"), os.path.splitext(file)[0])
+
+
+class _Count:
+    """How many cells there are, ran, and need what no library can give: the network, or a package of others."""
+
+    def __init__(self, results=()):
+        self.all, self.ran = len(results), sum(result["ok"] for _, result in results)
+        self.apart = sum(result.get("reason", "other") != "other" for _, result in results)
+
+    def __iadd__(self, other):
+        self.all, self.ran, self.apart = self.all + other.all, self.ran + other.ran, self.apart + other.apart
+        return self
+
+    def __str__(self):
+        return f"{self.ran} of {self.all - self.apart}" + f" (+ {self.apart})" * bool(self.apart) if self.all else "–"
 
 
 def _table(rows, tabs):
-    """A Markdown table of (chapter, {tab: (ran, all)})."""
+    """A Markdown table of (file, {tab: _Count}), and of their sums."""
     lines = ["| file | " + " | ".join(tabs) + " |", "|---|" + "---:|" * len(tabs)]
-    sums = {tab: [0, 0] for tab in tabs}
+    sums = {tab: _Count() for tab in tabs}
     for name, counts in rows:
         for tab in tabs:
-            sums[tab] = [a + b for a, b in zip(sums[tab], counts.get(tab, (0, 0)))]
-        cells = ("{} of {}".format(*counts[tab]) if counts.get(tab, (0, 0))[1] else "–" for tab in tabs)
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    lines.append("| all | " + " | ".join("{} of {}".format(*sums[tab]) for tab in tabs) + " |")
+            sums[tab] += counts[tab]
+        if any(counts[tab].all for tab in tabs):
+            lines.append(f"| {name} | " + " | ".join(str(counts[tab]) for tab in tabs) + " |")
+    return lines + ["| **all** | " + " | ".join(f"**{sums[tab]}**" for tab in tabs) + " |"]
+
+
+def _not_run(failures):
+    """Each cell that does not run, by its reason."""
+    lines = []
+    for kind, title in (("other", "Not run"), ("network", "Need the network"), ("package", "Need a package of others"),
+                        ("book", "Need what the book does not have in this tab")):
+        of_kind = [text for reason, text in failures if reason.split(" ")[0] == kind]
+        if of_kind:
+            lines += ["", f"## {title}", "", *of_kind]
     return lines
+
+
+def _head(checkout, args):
+    """What the report says before its table."""
+    versions = f"Python {platform.python_version()}"
+    for package in ("numpy", "pandas"):
+        try:
+            versions += f", {package} " + __import__(package).__version__
+        except ImportError:
+            pass
+    with open(os.path.join(checkout, "d2l", "__init__.py"), encoding="utf-8") as file:
+        edition = re.search(r'__version__ = "(.+?)"', file.read()).group(1)
+    at = subprocess.run(["git", "-C", checkout, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True).stdout.strip()
+    options = f"--short --images {args.images}" if args.short else "--images N" if args.images else ""
+    return f"""# The book's cells
+
+Which cells of *Dive into Deep Learning* run with Hocket, unchanged, after `%load_ext hocket.book`. Written by
+
+    HOCKET_SIM={os.environ.get("HOCKET_SIM", "")} python/book/run-book {options} --report docs/BOOK_CELLS.md CHECKOUT
+
+of a checkout of `d2l-ai/d2l-en` at {at or "an unknown commit"}, whose library d2l {edition} is the book's own, unmodified; {versions}. The book's
+text is not here: it is under CC BY-SA. [The book with Hocket](BOOK.md) tells how to read it so.
+
+- There was no network. What cells fetch was made up in the formats that they read (`python/book/stand_ins.py`): tables, texts, images, word vectors, weights.
+- `--short`: one epoch, ten steps of style transfer, small batches of images, matrices of 400 × 400 in timings, and networks without
+  the weights that others trained. `--images`: only so many of Fashion-MNIST. {args.seconds} seconds for a cell.
+- A row says how many cells ran of those that can run; (+ n): so many more need the network, a package of others,
+  or what the book has in another tab alone; they are named below.
+""".split("\n")
 
 
 def main():
@@ -222,26 +344,28 @@ def main():
         return _child(json.loads(sys.argv[sys.argv.index("--child") + 1]))
     args = _arguments()
     tabs = args.tab or list(book_cells.TABS)
+    checkout = next((path for path in args.files if os.path.isdir(os.path.join(path, "d2l"))), None)
+    paths = [chapter for path in args.files for chapter in (_chapters(path) if path == checkout else [path])]
     rows, failures = [], []
     with tempfile.TemporaryDirectory() as folder:
-        if args.images:
-            os.makedirs(os.path.join(folder, "fashion"))
-            _small_fashion_mnist(os.path.join(folder, "fashion"), args.images)
-        for path in _markdown(args.files):
+        work = _Work(folder, args, checkout)
+        for path in _markdown(paths):
             counts = {}
             for tab in tabs:
                 began = time.perf_counter()
-                found = _run_file(path, tab, args, folder)
-                counts[tab] = sum(result["ok"] for _, result in found), len(found)
-                failures += [f"- {_name(path)}:{result['line']} ({tab}): {result['error']}" for _, result in found if not result["ok"]]
-                print(f"{_name(path)} {tab}: {counts[tab][0]} of {counts[tab][1]} cells, {time.perf_counter() - began:.1f} s", flush=True)
+                found = _run_file(path, tab, args, work)
+                counts[tab] = _Count(found)
+                failures += [(result["reason"], f"- {_name(path)}:{result['line']} ({tab}): " + (
+                    result["error"] if result["reason"] in ("other", "book") else f"the {result['reason']}")) for _, result in found if not result["ok"]]
+                if found:
+                    print(f"{_name(path)} {tab}: {counts[tab]} cells, {time.perf_counter() - began:.1f} s", flush=True)
             rows.append((_name(path), counts))
-    lines = _table(rows, tabs) + (["", "Not run:", "", *failures] if failures else [])
+    lines = _table(rows, tabs) + _not_run(failures)
     print("\n".join(lines))
     if args.report:
         with open(args.report, "w", encoding="utf-8") as file:
-            file.write("\n".join(lines) + "\n")
-    return 1 if failures else 0
+            file.write("\n".join((_head(checkout, args) if checkout else []) + lines) + "\n")
+    return 1 if any(reason == "other" for reason, _ in failures) else 0
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ hk.function(loss, loss)
 def without_dialects(folder):
     """The package as it is where nobody imports a dialect, which adds methods to Array."""
     package = os.path.dirname(hk.__file__)
-    ignore = shutil.ignore_patterns("torch", "mxnet", "d2l", "torchvision.py", "_dialects", "libhocket*", "__pycache__")
+    ignore = shutil.ignore_patterns("torch", "mxnet", "book", "torchvision", "_dialects", "libhocket*", "__pycache__")
     shutil.copytree(package, os.path.join(folder, "hocket"), ignore=ignore)
     return dict(os.environ, PYTHONPATH=str(folder), MYPYPATH=str(folder))
 

@@ -198,7 +198,7 @@ def test_what_does_not_train_begins_as_it_is_told():
     other = nn.Embedding(4, 3)
     other.initialize()
     other.weight.set_data(np.ones((2, 2)))
-    with pytest.raises(ValueError, match=r"weight is \(4, 3\); set_data was given \(2, 2\)"):
+    with pytest.raises(ValueError, match=r"weight is \(4, 3\), and what it is to begin with \(2, 2\)"):
         other(np.zeros((1, 1)))
 
 

@@ -1,8 +1,13 @@
-"""Data sets of arrays and of Fashion-MNIST, and loaders of them, as PyTorch and MXNet have them."""
+"""Data sets of arrays, and loaders, as PyTorch and MXNet have them."""
 
 import functools as _functools
 
+import numpy as _numpy
+
 from .. import _core, data as _data, random as _random
+from .._arrays import asarray as _asarray
+
+_op = _core.operators
 
 
 class Dataset:
@@ -11,6 +16,7 @@ class Dataset:
 
 class Arrays(Dataset):
     """Sample i is a tuple of entry i of each array."""
+    alone = False  # whether the entry of one array is a sample itself
 
     def __init__(self, *tensors):
         self.tensors = tensors
@@ -19,112 +25,66 @@ class Arrays(Dataset):
         return len(self.tensors[0])
 
     def __getitem__(self, index):
-        return tuple(x[index] for x in self.tensors)
+        return self.tensors[0][index] if self.alone else tuple(x[index] for x in self.tensors)
 
 
-# ---- images ----------------------------------------------------------------------------------------------------------
+class ArrayDataset(Arrays):
+    """MXNet's: sample i of one array is its entry i. Arrays may be lists."""
+
+    def __init__(self, *arrays):
+        super().__init__(*arrays)
+        self.alone = len(arrays) == 1
 
 
-class Compose:
-    """Transforms one after another."""
+class Subset(Dataset):
+    """Some of a data set's samples, by their numbers."""
 
-    def __init__(self, transforms):
-        self.transforms = transforms
-
-    def steps(self):
-        """The transforms of hocket.data."""
-        return [step for part in self.transforms for step in part.steps()]
-
-
-class Resize(Compose):
-    def __init__(self, size):
-        self.size = (size, size) if isinstance(size, int) else tuple(size)
-
-    def steps(self):
-        return [_data.Resize(*self.size)] if self.size != (28, 28) else []
-
-
-class ToTensor(Compose):
-    """Images are arrays already."""
-
-    def __init__(self):
-        pass
-
-    def steps(self):
-        return []
-
-
-class Normalize(Compose):
-    """(x - mean) / std of each channel; called, of an image (…, channels, height, width)."""
-
-    def __init__(self, mean, std):
-        self.mean, self.std = ([value] if isinstance(value, (int, float)) else list(value) for value in (mean, std))
-
-    def steps(self):
-        return [_data.Normalize(self.mean, self.std)]
-
-    def __call__(self, image):
-        mean, std = (_core._convert(value, image.dtype, image.device).reshape(-1, 1, 1) for value in (self.mean, self.std))
-        return (image - mean) / std
-
-
-class FashionMNIST(Dataset):
-    """Where hocket.data finds it: neither root nor download is looked at."""
-
-    def __init__(self, root=None, train=True, transform=None, download=False):
-        plain = _data.fashion_mnist("train" if train else "test")
-        steps = transform.steps() if transform else []
-        self.hocket_set = plain.transform(*steps) if steps else plain
-        self._train = train
-
-    def transform_first(self, transform):
-        """The same with transforms of the images."""
-        return FashionMNIST(train=self._train, transform=transform)
+    def __init__(self, dataset, indices):
+        self.dataset, self.indices = dataset, indices
 
     def __len__(self):
-        return len(self.hocket_set)
+        return len(self.indices)
 
     def __getitem__(self, index):
-        if isinstance(index, slice):
-            samples = [self[i] for i in range(len(self))[index]]
-            return [joined(field) for field in zip(*samples)]
-        loader = _data.Loader(self.hocket_set, 1, ahead=-1)
-        loader.load({**loader.state(), "batch": range(len(self))[index]})
-        image, label = next(iter(loader.rest()))
-        return image[0], int(label[0])
+        return self.dataset[self.indices[index]]
 
 
 # ---- batches -----------------------------------------------------------------------------------------------------------
 
 
-def joined(samples):
-    """A batch of samples: the same structure with a first axis."""
+def joined(samples, lists_are_fields=True):
+    """A batch of samples: the same structure with a first axis. A list is a structure in PyTorch; in MXNet it is an array."""
     first = samples[0]
-    if isinstance(first, (tuple, list)):
-        return [joined(field) for field in zip(*samples)]
+    if isinstance(first, tuple) or isinstance(first, list) and lists_are_fields:
+        return [joined(field, lists_are_fields) for field in zip(*samples)]
+    if isinstance(first, dict):
+        return {name: joined([sample[name] for sample in samples], lists_are_fields) for name in first}
     if isinstance(first, _core.Array):
-        return _core.operators["stack"](samples, 0)
-    return _core._convert(samples, None, None)
+        return _op["stack"](samples, 0)
+    return _asarray(samples if isinstance(first, (bool, int, float, complex)) else _numpy.asarray(samples))
 
 
 class _Plain:
-    """Batches of a data set of one's own, made as they are asked for."""
+    """Batches of a data set of one's own, made as they are asked for. last: what becomes of samples that do not fill a batch."""
 
-    def __init__(self, dataset, batch, shuffle, drop_last, collate):
-        self.dataset, self.batch, self.shuffle, self.drop_last, self.collate = dataset, batch, shuffle, drop_last, collate
+    def __init__(self, dataset, batch, shuffle, last, collate):
+        self.dataset, self.batch, self.shuffle, self.last, self.collate = dataset, batch, shuffle, last, collate
+        self._over = []  # samples of the epoch before, by their numbers
 
     def __len__(self):
-        return (len(self.dataset) + (0 if self.drop_last else self.batch - 1)) // self.batch
+        return (len(self.dataset) + (self.batch - 1 if self.last == "keep" else len(self._over))) // self.batch
 
     def __iter__(self):
         count = len(self.dataset)
-        order = _random.permutation(count).tolist() if self.shuffle else range(count)
-        return (self.collate([self.dataset[i] for i in order[at * self.batch:(at + 1) * self.batch]]) for at in range(len(self)))
+        order = self._over + (_random.permutation(count).tolist() if self.shuffle and count else list(range(count)))
+        batches = [order[at * self.batch:(at + 1) * self.batch] for at in range(len(self))]
+        self._over = order[len(batches) * self.batch:] if self.last == "rollover" else []
+        return (self.collate([self.dataset[i] for i in numbers]) for numbers in batches)
 
 
 def _prepared(dataset):
     """The DataSet whose batches Hocket prepares, or None."""
-    if isinstance(dataset, Arrays):
+    if isinstance(dataset, Arrays) and all(hasattr(x, "dtype") for x in dataset.tensors):
         return _data.arrays(*dataset.tensors)
     return dataset if isinstance(dataset, _data.DataSet) else getattr(dataset, "hocket_set", None)
 
@@ -137,28 +97,38 @@ class DataLoader:
     next one; the same number and seed give the same order.
     """
 
+    _lists_are_fields = True
+
     def __init__(self, dataset, batch_size=1, shuffle=False, drop_last=False, num_workers=0, last_batch="keep", seed=0,
                  collate_fn=None, batchify_fn=None):
         self.dataset, self.batch_size = dataset, batch_size
-        drop_last = drop_last or last_batch == "discard"
-        collate = collate_fn or batchify_fn
-        source = None if collate else _prepared(dataset)
-        self._plain = None if source else _Plain(dataset, batch_size, shuffle, drop_last, collate or joined)
-        self._new = _functools.partial(_data.Loader, source, batch_size, shuffle=shuffle, drop_last=drop_last, seed=seed)
-        self._idle = [] if self._plain else [self._new()]
-        self._length = len(self._plain or self._idle[0])
+        if last_batch not in ("keep", "discard", "rollover"):
+            raise ValueError(f"last_batch is {last_batch!r}; there are 'keep', 'discard' and 'rollover'")
+        last_batch = "discard" if drop_last else last_batch
+        own = collate_fn or batchify_fn
+        collate = own or _functools.partial(joined, lists_are_fields=self._lists_are_fields)
+        source = None if own or len(dataset) == 0 or last_batch == "rollover" else _prepared(dataset)
+        self._plain = None if source is not None else _Plain(dataset, batch_size, shuffle, last_batch, collate)
+        self._new = _functools.partial(_data.Loader, source, batch_size, shuffle=shuffle, drop_last=last_batch == "discard",
+                                       seed=seed)
+        self._idle = [] if source is None else [self._new()]
         self.epoch = 0
 
     def __len__(self):
-        return self._length
+        return len(self._new() if self._plain is None and not self._idle else self._idle[0] if self._plain is None else self._plain)
+
+    @property
+    def _dataset(self):
+        """MXNet's name of it."""
+        return self.dataset
 
     def __iter__(self):
-        return iter(self._plain) if self._plain else self._batches()
+        return self._batches() if self._plain is None else iter(self._plain)
 
     def _batches(self):
         loader = self._idle.pop() if self._idle else self._new()
         loader.epoch, self.epoch = self.epoch, self.epoch + 1
         try:
-            yield from map(list, loader)
+            yield from (batch[0] for batch in loader) if getattr(self.dataset, "alone", False) else map(list, loader)
         finally:
             self._idle.append(loader)

@@ -18,16 +18,36 @@ def accelerators():
     return all_devices
 
 
-def _accelerator(index):
+def _how_to_have_more(found):
+    return f"{', '.join(map(str, found))} stand{'s' * (len(found) == 1)} for GPUs; HOCKET_SIM=2 in the environment makes two simulated " \
+           f"ones, HOCKET_CPUS=2 two CPU devices"
+
+
+def say_what_stands_for_gpus():
+    """A warning, once, where there is no GPU."""
     global _said
     found = accelerators()
-    if index >= len(found):
-        raise RuntimeError(f"cuda:{index} is not there: {', '.join(map(str, found))} stand for GPUs; HOCKET_SIM=2 in the environment makes "
-                           f"two simulated ones, HOCKET_CPUS=2 two CPU devices")
     if found[0].kind != "cuda" and not _said:
         _said = True
-        _warnings.warn(f"there is no GPU: cuda:{index} is {found[index]}", RuntimeWarning, stacklevel=_levels_out())
+        _warnings.warn(f"there is no GPU: {_how_to_have_more(found)}", RuntimeWarning, stacklevel=_levels_out())
+
+
+def _accelerator(index):
+    found = accelerators()
+    if index >= len(found):
+        raise RuntimeError(f"cuda:{index} is not there: {_how_to_have_more(found)}")
+    say_what_stands_for_gpus()
     return found[index]
+
+
+class Accelerators(list):
+    """Those that a program asked for; an index beyond them says how to have more."""
+
+    def __getitem__(self, index):
+        try:
+            return super().__getitem__(index)
+        except IndexError:
+            raise IndexError(f"there is no device {index}: {_how_to_have_more(accelerators())}") from None
 
 
 def device_of(device):

@@ -1,5 +1,6 @@
 """mxnet.init: how parameters begin."""
 
+from .._arrays import asarray as _asarray
 from ..nn import init as _init
 
 
@@ -29,7 +30,8 @@ def Xavier(rnd_type="uniform", factor_type="avg", magnitude=3):
 
 
 def Constant(value):
-    return _init.constant(value)
+    """A number, or an array of the parameter's shape."""
+    return _Given(value) if hasattr(value, "shape") and value.shape else _init.constant(float(value))
 
 
 def Zero():
@@ -41,12 +43,12 @@ def One():
 
 
 class _Given(Initializer):
-    """Begins with these values: what set_data says of a parameter that is still to be made."""
+    """Begins with these values, as set_data says of a parameter that is still to be made."""
 
     def __init__(self, values):
         self._values = values
 
     def _init_weight(self, name, data):
         if self._values.shape != data.shape:
-            raise ValueError(f"{name} is {data.shape}; set_data was given {self._values.shape}")
-        data[...] = self._values.as_in_ctx(data.device)
+            raise ValueError(f"{name} is {tuple(data.shape)}, and what it is to begin with {tuple(self._values.shape)}")
+        data[...] = _asarray(self._values, dtype=data.dtype, device=data.device)

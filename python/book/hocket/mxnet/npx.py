@@ -2,7 +2,7 @@
 
 from .. import _core, _reductions
 from .._arrays import wait as waitall  # noqa: F401
-from .._dialects import files as _files
+from .._dialects import boxes as _boxes, files as _files
 from .._dialects.devices import accelerators as _accelerators, device_of as _device
 from ..nn import functional as _functional
 
@@ -79,6 +79,27 @@ def pooling(data, kernel, pool_type="max", stride=None, pad=(0, 0), count_includ
     if pool_type == "max":
         return _functional.max_pool2d(data, kernel, stride, pad)
     return {"avg": _functional.avg_pool2d}[pool_type](data, kernel, stride, pad, count_include_pad=count_include_pad)
+
+
+def batch_flatten(data):
+    """(n, …) to (n, all the rest)."""
+    return _op["reshape"](data, (data.shape[0], -1))
+
+
+def smooth_l1(data, scalar=1.0):
+    """Half the square of scalar times data where that is below 1 / scalar², else the distance from 0 less 0.5 / scalar²."""
+    size, square = _op["abs"](data), scalar ** 2
+    return _op["where"](size < 1 / square, _op["square"](data) * (square / 2), size - 0.5 / square)
+
+
+def roi_pooling(data, rois, pooled_size, spatial_scale):
+    """The largest of each of pooled_size windows of each region; rois (k, 5): number of the image, left, top, right, bottom."""
+    return _boxes.roi_pool(data, rois, tuple(pooled_size), spatial_scale)
+
+
+def multibox_prior(data, sizes=(1,), ratios=(1,)):
+    """Anchor boxes around each pixel of data (n, channels, h, w): (1, boxes, 4) of left, top, right, bottom."""
+    return _boxes.multibox_prior(data, list(sizes), list(ratios))
 
 
 def save(file, arr):

@@ -5,23 +5,21 @@ It differs in this: importing it makes the importing thread record, as hk.record
 a simulated accelerator, else a CPU device. What is refused raises Hocket's exceptions.
 """
 
-import sys as _sys
-from types import ModuleType as _ModuleType
-
 from .. import _core, _manipulation, _reductions, random as _random
 from .._arrays import (  # noqa: F401
-    abs, allclose, arange as _arange, asarray as _asarray, ceil, clip as clamp, cos, cosh, einsum, equal, exp, eye as _eye, floor, isnan,
-    linspace as _linspace, log, logical_and, logical_not, logical_or, logical_xor, matmul, maximum, minimum, round, sigmoid, sign, sin, sinh,
-    sqrt, square, tan, tanh, tensordot, tril, triu, where,
+    abs, acos, allclose, arange as _arange, asarray as _asarray, asin, atan, ceil, clip as clamp, cos, cosh, e, einsum, equal, exp,
+    eye as _eye, floor, inf, isnan, linspace as _linspace, log, log1p, log2, log10, logical_and, logical_not, logical_or, logical_xor,
+    matmul, maximum, minimum, nan, pi, round, sigmoid, sign, sin, sinh, sqrt, square, tan, tanh, tensordot, tril, triu, where,
 )
 from .._core import bfloat16, bool, float16, float32, float64, int8, int16, int32, int64, uint8  # noqa: F401
 from .._grad import pause as no_grad, record as enable_grad  # noqa: F401
 from .._grad import is_recording as is_grad_enabled  # noqa: F401
-from ..linalg import outer  # noqa: F401
-from .._dialects import data as _data, files as _files
+from ..linalg import det, outer  # noqa: F401
+from .._dialects import files as _files
 from ..random import seed as manual_seed  # noqa: F401
-from . import _tensor, cuda  # noqa: F401
+from . import _pickled, _tensor, cuda  # noqa: F401
 from .._dialects.devices import device_of as device  # noqa: F401
+from ._printing import Size, set_printoptions  # noqa: F401
 from ._tensor import Array as _Array, _sizes
 
 _int = int
@@ -236,6 +234,10 @@ def _reduced(name):
     return function
 
 
+def nansum(x, dim=None, keepdim=False):
+    return x.nansum(dim, keepdim)
+
+
 sum, mean, prod, argmax, argmin = (_reduced(_name) for _name in "sum mean prod argmax argmin".split())
 
 
@@ -305,9 +307,23 @@ def save(obj, f):
     _files.save(f, obj)
 
 
-def load(f, map_location=None):
-    """What save saved: an array, a list or a dict; on the device, where one is said."""
-    return _files.load(f, _place(map_location))
+def load(f, map_location=None, weights_only=True):
+    """What save saved: an array, a list or a dict; or what PyTorch itself saved of tensors. On the device, where one is said.
+
+    Of PyTorch's files only tensors, numbers, texts, and lists and dicts of them are read: never objects of other classes.
+    """
+    device = _place(map_location)
+    if not _pickled.is_one(f):
+        return _files.load(f, device)
+    return _moved(_pickled.load(f), device)
+
+
+def _moved(value, device):
+    if isinstance(value, _Array):
+        return value if device is None else value.to(device)
+    if isinstance(value, dict):
+        return type(value)((name, _moved(part, device)) for name, part in value.items())
+    return type(value)(_moved(part, device) for part in value) if type(value) in (list, tuple) else value
 
 
 def get_num_threads():
@@ -315,12 +331,6 @@ def get_num_threads():
     return _core.Device("cpu:0").cores
 
 
-from . import autograd, distributions, nn, optim  # noqa: E402,F401
-
-utils = _ModuleType(__name__ + ".utils")
-utils.data = _ModuleType(__name__ + ".utils.data")
-utils.data.Dataset, utils.data.TensorDataset, utils.data.DataLoader = _data.Dataset, _data.Arrays, _data.DataLoader
-_sys.modules[utils.__name__] = utils
-_sys.modules[utils.data.__name__] = utils.data
+from . import autograd, distributions, jit, linalg, nn, optim, utils  # noqa: E402,F401
 
 _core._recording(True)

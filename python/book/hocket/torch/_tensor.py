@@ -10,6 +10,7 @@ from .._creation import arange as _arange
 from .._elementwise import clip as _clip
 from .._grad import pause as _pause
 from .._dialects.devices import device_of
+from . import _printing
 
 _op = _core.operators
 Array = _core.Array
@@ -80,7 +81,7 @@ _set_item = Array.__setitem__
 
 def _written(x, key, value):
     """x as it is after x[key] = value, as a new array that gradients go through."""
-    if isinstance(key, Array) and key.dtype == _core.bool and key.shape == x.shape:
+    if isinstance(key, Array) and key.dtype == _core.bool and key.shape == x.shape and not (isinstance(value, Array) and value.ndim):
         return _op["where"](key, value if isinstance(value, Array) else _op["full_like"](x, value), x)
     places = _arange(x.size, device=x.device).reshape(x.shape)[key]
     value = value if isinstance(value, Array) else _op["full"](places.shape, value, x.dtype, device=x.device)
@@ -165,6 +166,12 @@ def type(self, dtype):
 for _name, _dtype in (("float", _core.float32), ("double", _core.float64), ("long", _core.int64), ("int", _core.int32),
                       ("bool", _core.bool), ("half", _core.float16)):
     setattr(Array, _name, lambda self, _dtype=_dtype: to(self, _dtype))
+
+# ---- how they look ------------------------------------------------------------------------------------------------
+
+_plain_shape = Array.shape
+Array.shape = property(lambda self: _printing.Size(_plain_shape.__get__(self)), doc="a torch.Size, which is a tuple")
+Array.__repr__ = Array.__str__ = _printing.text
 
 # ---- shapes -----------------------------------------------------------------------------------------------------------
 
@@ -323,7 +330,7 @@ def _function(name, operator=None):
     setattr(Array, name, lambda self, *args: _op[operator or name](self, *args))
 
 
-for _name in "abs exp log sqrt sin cos tanh sigmoid relu square sign".split():
+for _name in "abs acos ceil cos det exp floor isnan log log2 relu sigmoid sign sin sqrt square tan tanh tril triu".split():
     _function(_name)
 
 
@@ -355,6 +362,38 @@ def div(self, other):
 @_method
 def clamp(self, min=None, max=None):
     return _clip(self, min, max)
+
+
+@_method
+def cumsum(self, dim=None, dtype=None, *, axis=None):
+    return _reductions.cumulative_sum(self if dtype is None else to(self, dtype), axis=dim if axis is None else axis)
+
+
+@_method
+def nansum(self, dim=None, keepdim=False):
+    """The sum, NaNs as zeros."""
+    return _op["where"](_op["isnan"](self), _op["zeros_like"](self), self).sum(dim, keepdim)
+
+
+@_method
+def var(self, dim=None, unbiased=True, keepdim=False, *, axis=None, correction=None):
+    return _op["var"](self, dim if axis is None else axis, keepdims=keepdim, correction=unbiased if correction is None else correction)
+
+
+def _extreme(name):
+    plain, index = getattr(Array, name), getattr(_reductions, "arg" + name)
+
+    def method(self, dim=None, keepdim=False, *, axis=None, keepdims=False):
+        if dim is None:
+            return plain(self, axis=axis, keepdims=keepdim or keepdims)
+        return plain(self, axis=dim, keepdims=keepdim), index(self, dim, keepdims=keepdim)
+
+    method.__doc__ = f"{name}(dim, keepdim) gives values and indices; {name}() and {name}(axis=) values alone"
+    setattr(Array, name, method)
+
+
+_extreme("max")
+_extreme("min")
 
 
 @_method

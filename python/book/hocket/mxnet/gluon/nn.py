@@ -435,6 +435,46 @@ class Conv2D(_Layer):
                     activation=activation, params=params)
 
 
+class Conv2DTranspose(_Layer):
+    _make = staticmethod(_nn.Conv2dTranspose)
+
+    def __init__(self, channels, kernel_size, strides=1, padding=0, output_padding=0, dilation=1, groups=1, activation=None, use_bias=True,
+                 in_channels=0, weight_initializer=None, params=None):
+        self._names = {"weight": "weight"} | ({"bias": "bias"} if use_bias else {})
+        self._init_of_weights = weight_initializer
+        self._begin(channels, kernel_size, stride=strides, padding=padding, output_padding=output_padding, dilation=dilation, groups=groups,
+                    bias=use_bias, activation=activation, params=params)
+
+
+class Conv1D(_Layer):
+    _make = staticmethod(_nn.Conv1d)
+
+    def __init__(self, channels, kernel_size, strides=1, padding=0, dilation=1, groups=1, activation=None, use_bias=True, in_channels=0,
+                 weight_initializer=None, params=None):
+        self._names = {"weight": "weight"} | ({"bias": "bias"} if use_bias else {})
+        self._init_of_weights = weight_initializer
+        self._begin(channels, kernel_size, stride=strides, padding=padding, dilation=dilation, groups=groups, bias=use_bias,
+                    activation=activation, params=params)
+
+
+class MaxPool1D(_Layer):
+    _make = staticmethod(_nn.MaxPool1d)
+
+    def __init__(self, pool_size=2, strides=None, padding=0):
+        self._begin(pool_size, strides, padding)
+
+
+class GlobalAvgPool1D(_Layer):
+    _make = staticmethod(_nn.AdaptiveAvgPool1d)
+
+    def __init__(self):
+        self._begin(1)
+
+
+class GlobalMaxPool1D(GlobalAvgPool1D):
+    _make = staticmethod(_nn.AdaptiveMaxPool1d)
+
+
 class MaxPool2D(_Layer):
     _make = staticmethod(_nn.MaxPool2d)
 
@@ -496,6 +536,16 @@ class Flatten(_Layer):
 
     def __init__(self):
         self._begin()
+
+
+class LeakyReLU(Block):
+    """x, or alpha x below 0."""
+
+    def __init__(self, alpha):
+        self._alpha = alpha
+
+    def forward(self, x):
+        return _op["leaky_relu"](x, self._alpha)
 
 
 class Activation(Block):

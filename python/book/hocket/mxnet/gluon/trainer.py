@@ -29,25 +29,29 @@ class Trainer:
             raise ValueError(f"there is no optimizer {optimizer!r}; there are {', '.join(_KINDS)}")
         self._params = list(params.values() if isinstance(params, (dict, ParameterDict)) else params)
         self._kind, self._options = optimizer, dict(optimizer_params or {})
-        self._lr = self._options.pop("learning_rate", _RATES[optimizer])
+        self._scheduler = self._options.pop("lr_scheduler", None)  # of how many steps there were
+        self._lr = self._options.pop("learning_rate", getattr(self._scheduler, "base_lr", _RATES[optimizer]))
+        self._steps = 0
         self._wd = self._options.pop("wd", 0.0)
         self._batch, self._made, self._of = None, None, None
 
     @property
     def learning_rate(self):
-        return self._lr
+        return self._lr if self._scheduler is None else self._scheduler(self._steps)
 
     def set_learning_rate(self, lr):
+        if self._scheduler is not None:
+            raise ValueError("the lr_scheduler says the learning rate")
         self._lr = lr
 
     def _begin(self, arrays, batch):
-        """An optimiser for each device and weight decay."""
+        """An optimiser for each device, weight decay and factor of the learning rate."""
         groups = {}
         for p, copies in arrays:
             for x in copies:
-                groups.setdefault((x.device, p.wd_mult), []).append(x)
-        self._made = [_KINDS[self._kind](group, self._lr, batch, self._wd * decay, **self._options)
-                      for (_, decay), group in groups.items()]
+                groups.setdefault((x.device, p.wd_mult, p.lr_mult), []).append(x)
+        self._made = [(mult, _KINDS[self._kind](group, self.learning_rate * mult, batch, self._wd * decay, **self._options))
+                      for (_, decay, mult), group in groups.items()]
         self._batch, self._of = batch, [p.copies() for p, _ in arrays]
 
     def step(self, batch_size, ignore_stale_grad=False):
@@ -61,6 +65,8 @@ class Trainer:
             if batch_size != self._batch:
                 for x in copies:
                     x.grad[...] = x.grad * (self._batch / batch_size)
-        for optimizer in self._made:
-            optimizer.lr = self._lr
+        self._steps += 1
+        rate = self.learning_rate
+        for mult, optimizer in self._made:
+            optimizer.lr = rate * mult
             optimizer.step()

@@ -2,20 +2,33 @@
 
 from ... import _core, nn as _nn
 from . import functional, init, parallel
-from ._module import Module, Parameter, Sequential, UninitializedParameter, wrapped
+from ._module import Module, ModuleList, Parameter, Sequential, UninitializedParameter, wrapped
 from ._recurrent import GRU, LSTM, RNN
 from .parallel import DataParallel
 
-ReLU, Sigmoid, Tanh, GELU, SiLU = (wrapped(getattr(_nn, _name)) for _name in "ReLU Sigmoid Tanh GELU SiLU".split())
-_Linear, _Conv2d, _BatchNorm, _MaxPool2d, _AvgPool2d, _Flatten, _Dropout, _Adaptive, _Embedding, _LayerNorm, _Softmax, _AdaptiveMax = (
+_op = _core.operators
+Sigmoid, Tanh, GELU, SiLU = (wrapped(getattr(_nn, _name)) for _name in "Sigmoid Tanh GELU SiLU".split())
+_Linear, _Conv2d, _BatchNorm, _MaxPool2d, _AvgPool2d, _Dropout, _Adaptive, _Embedding, _LayerNorm, _Softmax, _AdaptiveMax = (
     wrapped(getattr(_nn, _name)) for _name in
-    "Linear Conv2d BatchNorm MaxPool2d AvgPool2d Flatten Dropout AdaptiveAvgPool2d Embedding LayerNorm Softmax AdaptiveMaxPool2d".split())
+    "Linear Conv2d BatchNorm MaxPool2d AvgPool2d Dropout AdaptiveAvgPool2d Embedding LayerNorm Softmax AdaptiveMaxPool2d".split())
+_Conv1d, _ConvTranspose2d, _AdaptiveAvgPool1d, _AdaptiveMaxPool1d, _MaxPool1d, _ReLU, _LeakyReLU = (wrapped(getattr(_nn, _name)) for _name in
+    "Conv1d Conv2dTranspose AdaptiveAvgPool1d AdaptiveMaxPool1d MaxPool1d ReLU LeakyReLU".split())
+
+
+class ReLU(_ReLU):
+    def __init__(self, inplace=False):
+        super().__init__()
+
+
+class LeakyReLU(_LeakyReLU):
+    def __init__(self, negative_slope=0.01, inplace=False):
+        super().__init__(negative_slope)
 
 
 class Linear(_Linear):
     def __init__(self, in_features, out_features, bias=True):
         super().__init__(out_features, bias=bias)
-        self._has_bias = bias
+        self._has_bias, self.in_features, self.out_features = bias, in_features, out_features
         self.build((1, in_features))
 
 
@@ -46,6 +59,22 @@ class LazyConv2d(Conv2d):
         self._has_bias = bias
 
 
+class ConvTranspose2d(_ConvTranspose2d):
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True, dilation=1):
+        super().__init__(out_channels, kernel_size, stride=stride, padding=padding, output_padding=output_padding, dilation=dilation,
+                         groups=groups, bias=bias)
+        self._has_bias = bias
+        size = 2 * (padding if isinstance(padding, int) else max(padding)) + 2  # large enough for any padding
+        self.build((1, in_channels, size, size))
+
+
+class Conv1d(_Conv1d):
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True):
+        super().__init__(out_channels, kernel_size, stride=stride, padding=padding, dilation=dilation, groups=groups, bias=bias)
+        self._has_bias = bias
+        self.build((1, in_channels, kernel_size * dilation))
+
+
 class _Norm(_BatchNorm):
     _names = {**_BatchNorm._names, "weight": "gamma", "bias": "beta"}
 
@@ -72,6 +101,11 @@ class LazyBatchNorm1d(LazyBatchNorm2d):
     _becomes = BatchNorm1d
 
 
+class MaxPool1d(_MaxPool1d):
+    def __init__(self, kernel_size, stride=None, padding=0):
+        super().__init__(kernel_size, stride, padding)
+
+
 class MaxPool2d(_MaxPool2d):
     def __init__(self, kernel_size, stride=None, padding=0, *, ceil_mode=False):
         super().__init__(kernel_size, stride, padding, ceil_mode)
@@ -92,8 +126,25 @@ class AdaptiveMaxPool2d(_AdaptiveMax):
         super().__init__(output_size)
 
 
-class Flatten(_Flatten):
-    pass
+class AdaptiveAvgPool1d(_AdaptiveAvgPool1d):
+    def __init__(self, output_size):
+        super().__init__(output_size)
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPool1d):
+    def __init__(self, output_size):
+        super().__init__(output_size)
+
+
+class Flatten(Module):
+    """The axes from start_dim to end_dim as one."""
+
+    def __init__(self, start_dim=1, end_dim=-1):
+        super().__init__()
+        self.start_dim, self.end_dim = start_dim, end_dim
+
+    def forward(self, input):
+        return input.flatten(self.start_dim, self.end_dim)
 
 
 class Dropout(_Dropout):
@@ -132,6 +183,18 @@ class CrossEntropyLoss(Module):
 
     def forward(self, input, target):
         return functional.cross_entropy(input, target, self.reduction)
+
+
+class NLLLoss(CrossEntropyLoss):
+    """Of log probabilities (n, classes)."""
+
+    def forward(self, input, target):
+        return functional.nll_loss(input, target, reduction=self.reduction)
+
+
+class SmoothL1Loss(CrossEntropyLoss):
+    def forward(self, input, target):
+        return functional.smooth_l1_loss(input, target, self.reduction)
 
 
 class MSELoss(CrossEntropyLoss):

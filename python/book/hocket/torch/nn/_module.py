@@ -3,6 +3,7 @@
 import abc as _abc
 
 from ... import _core, nn as _nn
+from ..._dialects import files as _files
 from ..._dialects.devices import device_of
 from .._tensor import requires_grad_
 
@@ -50,7 +51,12 @@ class _Methods:
         return self.state()
 
     def load_state_dict(self, arrays, strict=True):
-        self.load(arrays, strict)
+        """Counts of batches, which PyTorch's batch norms have besides, are left out."""
+        self.load({name: x for name, x in arrays.items() if not name.endswith("num_batches_tracked")}, strict)
+
+    def save(self, path):
+        """The parameters, as torch.save(module.state_dict(), path) saves them."""
+        _files.save(path, self.state())
 
     def requires_grad_(self, requires_grad=True):
         return self.freeze(not requires_grad)
@@ -171,9 +177,43 @@ Module.register(_PartMethods)
 
 
 class Sequential(_PartMethods, _nn.Sequential):
+    """One after another, named "0", "1", … unless add_module, or a dict, says a name."""
+
+    def __init__(self, *modules):
+        self._said = {}  # names by numbers
+        if len(modules) == 1 and isinstance(modules[0], dict):
+            super().__init__()
+            for name, module in modules[0].items():
+                self.add_module(name, module)
+        else:
+            super().__init__(*modules)
+
     def add_module(self, name, module):
+        self._said[len(self)] = name
         self.append(module)
         return self
 
+    def _parts(self):
+        return [(self._said.get(i, str(i)), part) for i, part in enumerate(self._items)]
+
+    def __getattr__(self, name):
+        for number, said in self.__dict__.get("_said", {}).items():
+            if said == name:
+                return self._items[number]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __setitem__(self, index, module):
+        self._items[index] = module
+
     def __getitem__(self, index):
         return Sequential(*self._items[index]) if isinstance(index, slice) else self._items[index]
+
+
+class ModuleList(Sequential):
+    """Modules by number, which is all that it does."""
+
+    def __init__(self, modules=()):
+        super().__init__(*modules)
+
+    def forward(self, *inputs):
+        raise NotImplementedError("a ModuleList is called by the module that has it")

@@ -20,6 +20,20 @@ def l1_loss(input, target, reduction="mean"):
     return _functional.l1_loss(input, target, reduction)
 
 
+def nll_loss(input, target, reduction="mean"):
+    """Of log probabilities (n, classes)."""
+    return _functional.nll_loss(input, target, reduction, axis=1)
+
+
+def smooth_l1_loss(input, target, reduction="mean", beta=1.0):
+    """Half the squared error over beta where it is below beta, else the absolute error less beta / 2."""
+    return _functional.huber_loss(input, target, beta, reduction) / beta
+
+
+def cosine_similarity(x1, x2, dim=1):
+    return _op["cosine_similarity"](x1, x2, dim)
+
+
 def _weighted(loss, input, target, weight, reduction):
     if weight is None:
         return loss(input, target, reduction)

@@ -1,11 +1,4 @@
-"""Fashion-MNIST, and resizing it."""
+"""Data sets of images, and transforms."""
 
-from ....._dialects.data import FashionMNIST as _FashionMNIST
-from . import transforms
-
-
-class FashionMNIST(_FashionMNIST):
-    """Where hocket.data finds it: root is not looked at."""
-
-    def __init__(self, root=None, train=True, transform=None):
-        super().__init__(root, train, transform)
+from . import datasets, transforms
+from .datasets import CIFAR10, MNIST, FashionMNIST, ImageFolderDataset

@@ -1,50 +1,45 @@
 """Optimisers under PyTorch's names."""
 
-from .. import optim as _optim
+from ... import optim as _optim
 
-__all__ = ["Optimizer", "SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta"]
+__all__ = ["Optimizer", "SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "lr_scheduler"]
 
 
 class Optimizer:
-    """Groups of parameters with options of their own: one optimiser each, made at the first step, when lazy layers have theirs."""
+    """Groups of parameters with options of their own: one optimiser each, made at the first step, when lazy layers have theirs.
+
+    param_groups: a dict for each group; what is written to its "lr" counts from the next step on.
+    """
 
     def __init__(self, kind, params, **options):
-        self._kind, self._options, self._source, self._made = kind, options, params, None
-
-    def _groups(self):
-        whole = getattr(self._source, "module", None)
-        if whole is not None:
-            return [{"params": whole.parameters()}]
-        params = self._source = list(self._source)
-        return params if params and isinstance(params[0], dict) else [{"params": params}]
+        self._kind, self._made = kind, None
+        self._whole = getattr(params, "module", None)  # which may make parameters later
+        groups = list(params)
+        groups = groups if groups and isinstance(groups[0], dict) else [{"params": groups}]
+        self.param_groups = [{**options, **group} for group in groups]
+        for group in self.param_groups:
+            params = group["params"]
+            group["params"] = [params] if hasattr(params, "requires_grad") else list(params)
 
     def _optimizers(self):
         if self._made is None:
-            groups = [{**self._options, **group} for group in self._groups()]
-            for group in groups:
-                params = group.pop("params")
-                params = [params] if hasattr(params, "requires_grad") else list(params)
+            for group in self.param_groups:
+                params = group["params"] if self._whole is None else self._whole.parameters()
                 group["params"] = [getattr(p, "made", p) for p in params]
-            self._made = [self._kind(**group) for group in groups]
+            self._made = [self._kind(**{name: value for name, value in group.items() if name != "initial_lr"}) for group in self.param_groups]
+        for group, optimizer in zip(self.param_groups, self._made):
+            if optimizer.lr != group["lr"]:
+                optimizer.lr = group["lr"]
         return self._made
 
     def zero_grad(self, set_to_none=True):
-        for optimizer in self._optimizers():
-            for p in optimizer.params:
+        for p in self.params:
+            if p.grad is not None:
                 p.grad.zero_()
 
     def step(self):
         for optimizer in self._optimizers():
             optimizer.step()
-
-    @property
-    def lr(self):
-        return self._optimizers()[0].lr
-
-    @lr.setter
-    def lr(self, value):
-        for optimizer in self._optimizers():
-            optimizer.lr = value
 
     @property
     def params(self):
@@ -111,3 +106,6 @@ def _adadelta(params, lr, rho, eps, weight_decay):
 class Adadelta(Optimizer):
     def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0.0):
         super().__init__(_adadelta, params, lr=lr, rho=rho, eps=eps, weight_decay=weight_decay)
+
+
+from . import lr_scheduler  # noqa: E402

@@ -1,4 +1,4 @@
-"""Cells of Markdown files such as those of *Dive into Deep Learning*, and the rule that makes their imports Hocket's.
+"""Cells of notebooks, and of Markdown files such as those of *Dive into Deep Learning*.
 
 A cell is a fence ```{.python .input}. Its first lines may say of which tabs it is: ``#@tab pytorch, mxnet`` or ``%%tab pytorch``; all
 is each of them. A cell that says nothing is every tab's where the file is for the extension %%tab, else the default one's, mxnet.
@@ -6,6 +6,8 @@ is each of them. A cell that says nothing is every tab's where the file is for t
 
 import ast
 import collections
+import json
+import os
 import re
 
 TABS = ("pytorch", "mxnet")
@@ -49,34 +51,27 @@ def cells(text, tab):
     return found
 
 
-# ---- the import rule ------------------------------------------------------------------------------------------------
-
-PACKAGES = ("torch", "torchvision", "mxnet", "d2l")
-_from = re.compile(rf"^(\s*from\s+)({'|'.join(PACKAGES)})(?=[\s.])")
-_import = re.compile(r"^(\s*import\s+)([^#;]+?)(\s*(?:[#;].*)?)$")
-
-
-def _imported(name):
-    """What stands for one name of an import statement."""
-    path, _, alias = (part.strip() for part in name.strip().partition(" as "))
-    top = path.split(".")[0]
-    if top not in PACKAGES:
-        return name.strip()
-    if alias:
-        return f"hocket.{path} as {alias}"
-    return f"hocket.{top} as {top}" + (f", hocket.{path}" if path != top else "")
-
-
-def import_rule(code):
-    """``from torch …`` becomes ``from hocket.torch …``, ``import torch`` becomes ``import hocket.torch as torch``; so do the others."""
-    lines = []
-    for line in code.split("\n"):
-        line = _from.sub(r"\1hocket.\2", line)
-        plain = _import.match(line)
-        if plain:
-            line = plain.group(1) + ", ".join(_imported(name) for name in plain.group(2).split(",")) + plain.group(3)
-        lines.append(line)
-    return "\n".join(lines)
+def cells_of_file(path, tab):
+    """The Cells of a notebook (.ipynb), of a tab of Markdown (.md), or of a program (.py), which is one."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    kind = os.path.splitext(path)[1]
+    if kind == ".py":
+        return [Cell(1, text)]
+    if kind == ".md":
+        return cells(text, tab)
+    if kind != ".ipynb":
+        raise ValueError(f"{path} is no .ipynb, .md or .py")
+    notebook, found, line = json.loads(text), [], 1
+    if not isinstance(notebook, dict):
+        raise ValueError(f"{path} is no notebook: it holds no cells")
+    for part in notebook.get("cells", ()):
+        code = "".join(part.get("source", ()))
+        lines = ["" if _notebook_only.match(row) else row for row in code.split("\n")]
+        if part.get("cell_type") == "code" and any(row.strip() for row in lines):
+            found.append(Cell(line, "\n".join(lines) + "\n"))
+            line += len(lines)
+    return found
 
 
 # ---- running -------------------------------------------------------------------------------------------------------

@@ -1,0 +1,3 @@
+"""Networks that are known by name."""
+
+from . import vision
