@@ -121,7 +121,7 @@ static list c_arguments(const hk_op *op, int form, number_form number)
             list_add(&all, "%s.get()", name);
     }
     if (has_options(op))
-        list_add(&all, "&c");
+        list_add(&all, "&given");
     for (const hki_param *param = op->params; has_arguments(op) && param->name; param++)
         list_add(&all, "%s%s", param->name, param->type == HKI_PARAM_INT2 ? ".data()" : "");
     if (takes_device(op) && !(form & INTO))
@@ -166,7 +166,7 @@ static void add_cxx_function(text *out, const hk_op *op, int form, number_form n
     add_list(out, &parameters, (int)strlen(start));
     add(out, ") noexcept\n{\n");
     if (has_options(op))
-        add(out, "    const hk_%s_options c = options.to_c();\n", op->name);
+        add(out, "    const hk_%s_options given = options.to_c();\n", op->name);
     const list arguments = c_arguments(op, form, number);
     if (has_outputs(op)) {
         add_cxx_results_call(out, op, &arguments);

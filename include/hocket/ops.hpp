@@ -28,8 +28,8 @@ struct sum_options {
 };
 inline array sum(const array &x, const sum_options &options = {}, hk_source at = here()) noexcept
 {
-    const hk_sum_options c = options.to_c();
-    return array::take(hk_sum_at(at, x.get(), &c));
+    const hk_sum_options given = options.to_c();
+    return array::take(hk_sum_at(at, x.get(), &given));
 }
 
 /* y = sum of x over axes / how many they are. Mean of the elements along axes (all by default);
@@ -47,8 +47,8 @@ struct mean_options {
 };
 inline array mean(const array &x, const mean_options &options = {}, hk_source at = here()) noexcept
 {
-    const hk_mean_options c = options.to_c();
-    return array::take(hk_mean_at(at, x.get(), &c));
+    const hk_mean_options given = options.to_c();
+    return array::take(hk_mean_at(at, x.get(), &given));
 }
 
 /* Largest element along axes (all by default); NaN when one is NaN. Of no elements: an error.
@@ -66,8 +66,8 @@ struct max_options {
 };
 inline array max(const array &x, const max_options &options = {}, hk_source at = here()) noexcept
 {
-    const hk_max_options c = options.to_c();
-    return array::take(hk_max_at(at, x.get(), &c));
+    const hk_max_options given = options.to_c();
+    return array::take(hk_max_at(at, x.get(), &given));
 }
 
 /* Smallest element along axes (all by default); NaN when one is NaN. Of no elements: an error.
@@ -85,8 +85,8 @@ struct min_options {
 };
 inline array min(const array &x, const min_options &options = {}, hk_source at = here()) noexcept
 {
-    const hk_min_options c = options.to_c();
-    return array::take(hk_min_at(at, x.get(), &c));
+    const hk_min_options given = options.to_c();
+    return array::take(hk_min_at(at, x.get(), &given));
 }
 
 /* y = product of x over axes. Product of the elements along axes (all by default); 1 for none.
@@ -105,8 +105,8 @@ struct prod_options {
 };
 inline array prod(const array &x, const prod_options &options = {}, hk_source at = here()) noexcept
 {
-    const hk_prod_options c = options.to_c();
-    return array::take(hk_prod_at(at, x.get(), &c));
+    const hk_prod_options given = options.to_c();
+    return array::take(hk_prod_at(at, x.get(), &given));
 }
 
 /* y = sqrt(sum of x * x over axes). Euclidean (Frobenius) norm along axes (all by default); 0
@@ -124,8 +124,8 @@ struct norm_options {
 };
 inline array norm(const array &x, const norm_options &options = {}, hk_source at = here()) noexcept
 {
-    const hk_norm_options c = options.to_c();
-    return array::take(hk_norm_at(at, x.get(), &c));
+    const hk_norm_options given = options.to_c();
+    return array::take(hk_norm_at(at, x.get(), &given));
 }
 
 /* y = how many of x over axes are not 0. How many elements along axes (all by default) are not
@@ -144,8 +144,8 @@ struct count_nonzero_options {
 inline array count_nonzero(const array &x, const count_nonzero_options &options = {},
                            hk_source at = here()) noexcept
 {
-    const hk_count_nonzero_options c = options.to_c();
-    return array::take(hk_count_nonzero_at(at, x.get(), &c));
+    const hk_count_nonzero_options given = options.to_c();
+    return array::take(hk_count_nonzero_at(at, x.get(), &given));
 }
 
 /* Whether any element along axes (all by default) is not 0, as bool; false for none. NaN is not
@@ -163,8 +163,8 @@ struct any_options {
 };
 inline array any(const array &x, const any_options &options = {}, hk_source at = here()) noexcept
 {
-    const hk_any_options c = options.to_c();
-    return array::take(hk_any_at(at, x.get(), &c));
+    const hk_any_options given = options.to_c();
+    return array::take(hk_any_at(at, x.get(), &given));
 }
 
 /* Whether all elements along axes (all by default) are not 0, as bool; true for none. NaN is not
@@ -182,8 +182,8 @@ struct all_options {
 };
 inline array all(const array &x, const all_options &options = {}, hk_source at = here()) noexcept
 {
-    const hk_all_options c = options.to_c();
-    return array::take(hk_all_at(at, x.get(), &c));
+    const hk_all_options given = options.to_c();
+    return array::take(hk_all_at(at, x.get(), &given));
 }
 
 /* y = sum of (x - mean)^2 over axes / (how many they are - correction). Variance along axes (all
@@ -204,8 +204,8 @@ struct var_options {
 };
 inline array var(const array &x, const var_options &options = {}, hk_source at = here()) noexcept
 {
-    const hk_var_options c = options.to_c();
-    return array::take(hk_var_at(at, x.get(), &c));
+    const hk_var_options given = options.to_c();
+    return array::take(hk_var_at(at, x.get(), &given));
 }
 
 /* y = sqrt(sum of (x - mean)^2 over axes / (how many they are - correction)). Standard deviation
@@ -226,8 +226,8 @@ struct std_options {
 };
 inline array std(const array &x, const std_options &options = {}, hk_source at = here()) noexcept
 {
-    const hk_std_options c = options.to_c();
-    return array::take(hk_std_at(at, x.get(), &c));
+    const hk_std_options given = options.to_c();
+    return array::take(hk_std_at(at, x.get(), &given));
 }
 
 /* variance = sum of (x - mean)^2 over axes / (how many they are - correction). Variance and mean
@@ -252,9 +252,9 @@ struct var_mean_results {
 inline var_mean_results var_mean(const array &x, const var_mean_options &options = {},
                                  hk_source at = here()) noexcept
 {
-    const hk_var_mean_options c = options.to_c();
+    const hk_var_mean_options given = options.to_c();
     hk_array *results[2];
-    hk_var_mean_at(at, x.get(), &c, &results[0], &results[1]);
+    hk_var_mean_at(at, x.get(), &given, &results[0], &results[1]);
     return {array::take(results[0]), array::take(results[1])};
 }
 
@@ -274,8 +274,8 @@ struct logsumexp_options {
 inline array logsumexp(const array &x, const logsumexp_options &options = {},
                        hk_source at = here()) noexcept
 {
-    const hk_logsumexp_options c = options.to_c();
-    return array::take(hk_logsumexp_at(at, x.get(), &c));
+    const hk_logsumexp_options given = options.to_c();
+    return array::take(hk_logsumexp_at(at, x.get(), &given));
 }
 
 /* x + y. Sum. */
@@ -2072,8 +2072,8 @@ struct conv2d_options {
 inline array conv2d(const array &x, const array &weight, const array &bias = {},
                     const conv2d_options &options = {}, hk_source at = here()) noexcept
 {
-    const hk_conv2d_options c = options.to_c();
-    return array::take(hk_conv2d_at(at, x.get(), weight.get(), bias.get(), &c));
+    const hk_conv2d_options given = options.to_c();
+    return array::take(hk_conv2d_at(at, x.get(), weight.get(), bias.get(), &given));
 }
 
 /* y[n,o,i*stride-padding+u*dilation,j*stride-padding+v*dilation] += weight[c,o,u,v] *
@@ -2104,8 +2104,9 @@ inline array conv2d_transpose(const array &x, const array &weight, const array &
                               const conv2d_transpose_options &options = {},
                               hk_source at = here()) noexcept
 {
-    const hk_conv2d_transpose_options c = options.to_c();
-    return array::take(hk_conv2d_transpose_at(at, x.get(), weight.get(), bias.get(), &c));
+    const hk_conv2d_transpose_options given = options.to_c();
+    return array::take(hk_conv2d_transpose_at(at, x.get(), weight.get(), bias.get(),
+                                              &given));
 }
 
 /* y[n,o,i] = bias[o] + sum over c, v of weight[o,c,v] * x[n,c,i*stride-padding+v*dilation].
@@ -2131,8 +2132,8 @@ struct conv1d_options {
 inline array conv1d(const array &x, const array &weight, const array &bias = {},
                     const conv1d_options &options = {}, hk_source at = here()) noexcept
 {
-    const hk_conv1d_options c = options.to_c();
-    return array::take(hk_conv1d_at(at, x.get(), weight.get(), bias.get(), &c));
+    const hk_conv1d_options given = options.to_c();
+    return array::take(hk_conv1d_at(at, x.get(), weight.get(), bias.get(), &given));
 }
 
 /* y[n,c,i,j] = max over u, v of x[n,c,i*stride-padding+u,j*stride-padding+v]. Largest element of
@@ -2157,8 +2158,8 @@ struct max_pool2d_options {
 inline array max_pool2d(const array &x, const max_pool2d_options &options = {},
                         hk_source at = here()) noexcept
 {
-    const hk_max_pool2d_options c = options.to_c();
-    return array::take(hk_max_pool2d_at(at, x.get(), &c));
+    const hk_max_pool2d_options given = options.to_c();
+    return array::take(hk_max_pool2d_at(at, x.get(), &given));
 }
 
 /* y[n,c,i,j] = mean over u, v of x[n,c,i*stride-padding+u,j*stride-padding+v]. Mean of each
@@ -2185,8 +2186,8 @@ struct avg_pool2d_options {
 inline array avg_pool2d(const array &x, const avg_pool2d_options &options = {},
                         hk_source at = here()) noexcept
 {
-    const hk_avg_pool2d_options c = options.to_c();
-    return array::take(hk_avg_pool2d_at(at, x.get(), &c));
+    const hk_avg_pool2d_options given = options.to_c();
+    return array::take(hk_avg_pool2d_at(at, x.get(), &given));
 }
 
 /* y[n,c,i] = max over v of x[n,c,i*stride-padding+v]. Largest element of each window of x
@@ -2210,8 +2211,8 @@ struct max_pool1d_options {
 inline array max_pool1d(const array &x, const max_pool1d_options &options = {},
                         hk_source at = here()) noexcept
 {
-    const hk_max_pool1d_options c = options.to_c();
-    return array::take(hk_max_pool1d_at(at, x.get(), &c));
+    const hk_max_pool1d_options given = options.to_c();
+    return array::take(hk_max_pool1d_at(at, x.get(), &given));
 }
 
 /* y[n,c,i] = mean over v of x[n,c,i*stride-padding+v]. Mean of each window of x
@@ -2237,8 +2238,8 @@ struct avg_pool1d_options {
 inline array avg_pool1d(const array &x, const avg_pool1d_options &options = {},
                         hk_source at = here()) noexcept
 {
-    const hk_avg_pool1d_options c = options.to_c();
-    return array::take(hk_avg_pool1d_at(at, x.get(), &c));
+    const hk_avg_pool1d_options given = options.to_c();
+    return array::take(hk_avg_pool1d_at(at, x.get(), &given));
 }
 
 /* y[n,c,i,j] = mean of x[n,c,i's rows,j's columns]. Mean of each window of x
@@ -2258,8 +2259,8 @@ struct adaptive_avg_pool2d_options {
 inline array adaptive_avg_pool2d(const array &x, const adaptive_avg_pool2d_options &options = {},
                                  hk_source at = here()) noexcept
 {
-    const hk_adaptive_avg_pool2d_options c = options.to_c();
-    return array::take(hk_adaptive_avg_pool2d_at(at, x.get(), &c));
+    const hk_adaptive_avg_pool2d_options given = options.to_c();
+    return array::take(hk_adaptive_avg_pool2d_at(at, x.get(), &given));
 }
 
 /* y[n,c,i,j] = max of x[n,c,i's rows,j's columns]. Largest element of each window of x
@@ -2279,8 +2280,8 @@ struct adaptive_max_pool2d_options {
 inline array adaptive_max_pool2d(const array &x, const adaptive_max_pool2d_options &options = {},
                                  hk_source at = here()) noexcept
 {
-    const hk_adaptive_max_pool2d_options c = options.to_c();
-    return array::take(hk_adaptive_max_pool2d_at(at, x.get(), &c));
+    const hk_adaptive_max_pool2d_options given = options.to_c();
+    return array::take(hk_adaptive_max_pool2d_at(at, x.get(), &given));
 }
 
 /* y[n,c,i] = mean of x[n,c,i's elements]. Mean of each window of x (n,channels,length), where
@@ -2297,8 +2298,8 @@ struct adaptive_avg_pool1d_options {
 inline array adaptive_avg_pool1d(const array &x, const adaptive_avg_pool1d_options &options = {},
                                  hk_source at = here()) noexcept
 {
-    const hk_adaptive_avg_pool1d_options c = options.to_c();
-    return array::take(hk_adaptive_avg_pool1d_at(at, x.get(), &c));
+    const hk_adaptive_avg_pool1d_options given = options.to_c();
+    return array::take(hk_adaptive_avg_pool1d_at(at, x.get(), &given));
 }
 
 /* y[n,c,i] = max of x[n,c,i's elements]. Largest element of each window of x
@@ -2316,8 +2317,8 @@ struct adaptive_max_pool1d_options {
 inline array adaptive_max_pool1d(const array &x, const adaptive_max_pool1d_options &options = {},
                                  hk_source at = here()) noexcept
 {
-    const hk_adaptive_max_pool1d_options c = options.to_c();
-    return array::take(hk_adaptive_max_pool1d_at(at, x.get(), &c));
+    const hk_adaptive_max_pool1d_options given = options.to_c();
+    return array::take(hk_adaptive_max_pool1d_at(at, x.get(), &given));
 }
 
 /* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Each channel of x (n,channels,…)
@@ -2339,9 +2340,9 @@ inline array batch_norm(const array &x, const array &gamma, const array &beta,
                         const array &mean = {}, const array &variance = {},
                         const batch_norm_options &options = {}, hk_source at = here()) noexcept
 {
-    const hk_batch_norm_options c = options.to_c();
+    const hk_batch_norm_options given = options.to_c();
     return array::take(hk_batch_norm_at(at, x.get(), gamma.get(), beta.get(), mean.get(),
-                                        variance.get(), &c));
+                                        variance.get(), &given));
 }
 
 /* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Layer norm (Ba et al. 2016): x
@@ -2362,8 +2363,8 @@ struct layer_norm_options {
 inline array layer_norm(const array &x, const array &gamma = {}, const array &beta = {},
                         const layer_norm_options &options = {}, hk_source at = here()) noexcept
 {
-    const hk_layer_norm_options c = options.to_c();
-    return array::take(hk_layer_norm_at(at, x.get(), gamma.get(), beta.get(), &c));
+    const hk_layer_norm_options given = options.to_c();
+    return array::take(hk_layer_norm_at(at, x.get(), gamma.get(), beta.get(), &given));
 }
 
 /* y = x / sqrt(mean of x**2 + eps) * gamma. RMS norm (Zhang, Sennrich 2019): x divided by the
@@ -2383,8 +2384,8 @@ struct rms_norm_options {
 inline array rms_norm(const array &x, const array &gamma = {},
                       const rms_norm_options &options = {}, hk_source at = here()) noexcept
 {
-    const hk_rms_norm_options c = options.to_c();
-    return array::take(hk_rms_norm_at(at, x.get(), gamma.get(), &c));
+    const hk_rms_norm_options given = options.to_c();
+    return array::take(hk_rms_norm_at(at, x.get(), gamma.get(), &given));
 }
 
 /* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Group norm (Wu, He 2018): of each sample
@@ -2406,8 +2407,8 @@ struct group_norm_options {
 inline array group_norm(const array &x, const array &gamma = {}, const array &beta = {},
                         const group_norm_options &options = {}, hk_source at = here()) noexcept
 {
-    const hk_group_norm_options c = options.to_c();
-    return array::take(hk_group_norm_at(at, x.get(), gamma.get(), beta.get(), &c));
+    const hk_group_norm_options given = options.to_c();
+    return array::take(hk_group_norm_at(at, x.get(), gamma.get(), beta.get(), &given));
 }
 
 /* mean of (x - target)**2. Squared error of x and a target of its shape. */
@@ -2423,8 +2424,8 @@ struct mse_loss_options {
 inline array mse_loss(const array &x, const array &target, const mse_loss_options &options = {},
                       hk_source at = here()) noexcept
 {
-    const hk_mse_loss_options c = options.to_c();
-    return array::take(hk_mse_loss_at(at, x.get(), target.get(), &c));
+    const hk_mse_loss_options given = options.to_c();
+    return array::take(hk_mse_loss_at(at, x.get(), target.get(), &given));
 }
 
 /* mean of |x - target|. Absolute error of x and a target of its shape. */
@@ -2440,8 +2441,8 @@ struct l1_loss_options {
 inline array l1_loss(const array &x, const array &target, const l1_loss_options &options = {},
                      hk_source at = here()) noexcept
 {
-    const hk_l1_loss_options c = options.to_c();
-    return array::take(hk_l1_loss_at(at, x.get(), target.get(), &c));
+    const hk_l1_loss_options given = options.to_c();
+    return array::take(hk_l1_loss_at(at, x.get(), target.get(), &given));
 }
 
 /* mean of e**2 / 2 where e = |x - target| <= delta, else of delta (e - delta / 2). Squared error
@@ -2461,8 +2462,8 @@ struct huber_loss_options {
 inline array huber_loss(const array &x, const array &target,
                         const huber_loss_options &options = {}, hk_source at = here()) noexcept
 {
-    const hk_huber_loss_options c = options.to_c();
-    return array::take(hk_huber_loss_at(at, x.get(), target.get(), &c));
+    const hk_huber_loss_options given = options.to_c();
+    return array::take(hk_huber_loss_at(at, x.get(), target.get(), &given));
 }
 
 /* mean of softplus(x) - x target. Cross entropy of a probability, sigmoid(x), and a target from
@@ -2480,9 +2481,9 @@ inline array binary_cross_entropy_with_logits(const array &x, const array &targe
                                               const binary_cross_entropy_with_logits_options &options = {},
                                               hk_source at = here()) noexcept
 {
-    const hk_binary_cross_entropy_with_logits_options c = options.to_c();
+    const hk_binary_cross_entropy_with_logits_options given = options.to_c();
     return array::take(hk_binary_cross_entropy_with_logits_at(at, x.get(), target.get(),
-                                                              &c));
+                                                              &given));
 }
 
 /* mean of max(0, 1 - x target). How far x is from being on the target's side of a margin;
@@ -2499,8 +2500,8 @@ struct hinge_loss_options {
 inline array hinge_loss(const array &x, const array &target,
                         const hinge_loss_options &options = {}, hk_source at = here()) noexcept
 {
-    const hk_hinge_loss_options c = options.to_c();
-    return array::take(hk_hinge_loss_at(at, x.get(), target.get(), &c));
+    const hk_hinge_loss_options given = options.to_c();
+    return array::take(hk_hinge_loss_at(at, x.get(), target.get(), &given));
 }
 
 /* mean of target (ln(target) - x). Part of the divergence (Kullback, Leibler 1951) of target,
@@ -2520,8 +2521,8 @@ inline array kl_divergence_loss(const array &x, const array &target,
                                 const kl_divergence_loss_options &options = {},
                                 hk_source at = here()) noexcept
 {
-    const hk_kl_divergence_loss_options c = options.to_c();
-    return array::take(hk_kl_divergence_loss_at(at, x.get(), target.get(), &c));
+    const hk_kl_divergence_loss_options given = options.to_c();
+    return array::take(hk_kl_divergence_loss_at(at, x.get(), target.get(), &given));
 }
 
 /* mean of -target ln(x) - (1 - target) ln(1 - x). Cross entropy of a probability x and a target
@@ -2540,8 +2541,8 @@ inline array binary_cross_entropy(const array &x, const array &target,
                                   const binary_cross_entropy_options &options = {},
                                   hk_source at = here()) noexcept
 {
-    const hk_binary_cross_entropy_options c = options.to_c();
-    return array::take(hk_binary_cross_entropy_at(at, x.get(), target.get(), &c));
+    const hk_binary_cross_entropy_options given = options.to_c();
+    return array::take(hk_binary_cross_entropy_at(at, x.get(), target.get(), &given));
 }
 
 /* mean of -weight[label] ln(softmax(x)[label]). Cross entropy of softmax(x) along an axis of
@@ -2572,9 +2573,9 @@ inline array cross_entropy_loss(const array &x, const array &labels, const array
                                 const cross_entropy_loss_options &options = {},
                                 hk_source at = here()) noexcept
 {
-    const hk_cross_entropy_loss_options c = options.to_c();
+    const hk_cross_entropy_loss_options given = options.to_c();
     return array::take(hk_cross_entropy_loss_at(at, x.get(), labels.get(), weight.get(),
-                                                &c));
+                                                &given));
 }
 
 /* mean of -weight[label] x[label]. Minus x at the labels, x being logarithms of probabilities,
@@ -2597,8 +2598,8 @@ struct nll_loss_options {
 inline array nll_loss(const array &x, const array &labels, const array &weight = {},
                       const nll_loss_options &options = {}, hk_source at = here()) noexcept
 {
-    const hk_nll_loss_options c = options.to_c();
-    return array::take(hk_nll_loss_at(at, x.get(), labels.get(), weight.get(), &c));
+    const hk_nll_loss_options given = options.to_c();
+    return array::take(hk_nll_loss_at(at, x.get(), labels.get(), weight.get(), &given));
 }
 
 /* z = sum of x y / (|x| |y|) along axis. Cosine of the angle between vectors of x and y, of one
@@ -2627,8 +2628,9 @@ inline array cosine_embedding_loss(const array &x, const array &y, const array &
                                    const cosine_embedding_loss_options &options = {},
                                    hk_source at = here()) noexcept
 {
-    const hk_cosine_embedding_loss_options c = options.to_c();
-    return array::take(hk_cosine_embedding_loss_at(at, x.get(), y.get(), target.get(), &c));
+    const hk_cosine_embedding_loss_options given = options.to_c();
+    return array::take(hk_cosine_embedding_loss_at(at, x.get(), y.get(), target.get(),
+                                                   &given));
 }
 
 /* mean of max(0, |anchor - positive| - |anchor - negative| + margin). By how much less than
@@ -2650,9 +2652,9 @@ inline array triplet_margin_loss(const array &anchor, const array &positive, con
                                  const triplet_margin_loss_options &options = {},
                                  hk_source at = here()) noexcept
 {
-    const hk_triplet_margin_loss_options c = options.to_c();
+    const hk_triplet_margin_loss_options given = options.to_c();
     return array::take(hk_triplet_margin_loss_at(at, anchor.get(), positive.get(), negative.get(),
-                                                 &c));
+                                                 &given));
 }
 
 /* softmax(query key^T scale + mask) value. Attention (Vaswani et al. 2017) of queries (…,n,d) to
@@ -2675,9 +2677,9 @@ inline array scaled_dot_product_attention(const array &query, const array &key, 
                                           const scaled_dot_product_attention_options &options = {},
                                           hk_source at = here()) noexcept
 {
-    const hk_scaled_dot_product_attention_options c = options.to_c();
+    const hk_scaled_dot_product_attention_options given = options.to_c();
     return array::take(hk_scaled_dot_product_attention_at(at, query.get(), key.get(), value.get(),
-                                                          mask.get(), &c));
+                                                          mask.get(), &given));
 }
 
 /* x[begin:end:step] along one axis: a view. Unlike Python, an index out of range is refused. */
@@ -2835,14 +2837,14 @@ struct cholesky_options {
 inline array cholesky(const array &x, const cholesky_options &options = {},
                       hk_source at = here()) noexcept
 {
-    const hk_cholesky_options c = options.to_c();
-    return array::take(hk_cholesky_at(at, x.get(), &c));
+    const hk_cholesky_options given = options.to_c();
+    return array::take(hk_cholesky_at(at, x.get(), &given));
 }
 inline void cholesky_into(const array &out, const array &x, const cholesky_options &options = {},
                           hk_source at = here()) noexcept
 {
-    const hk_cholesky_options c = options.to_c();
-    hk_cholesky_into_at(at, out.get(), x.get(), &c);
+    const hk_cholesky_options given = options.to_c();
+    hk_cholesky_into_at(at, out.get(), x.get(), &given);
 }
 
 /* x y = b. y, where x times y is b, by factors with partial pivoting. Square matrices x lie
@@ -2879,15 +2881,15 @@ inline array solve_triangular(const array &t, const array &b,
                               const solve_triangular_options &options = {},
                               hk_source at = here()) noexcept
 {
-    const hk_solve_triangular_options c = options.to_c();
-    return array::take(hk_solve_triangular_at(at, t.get(), b.get(), &c));
+    const hk_solve_triangular_options given = options.to_c();
+    return array::take(hk_solve_triangular_at(at, t.get(), b.get(), &given));
 }
 inline void solve_triangular_into(const array &out, const array &t, const array &b,
                                   const solve_triangular_options &options = {},
                                   hk_source at = here()) noexcept
 {
-    const hk_solve_triangular_options c = options.to_c();
-    hk_solve_triangular_into_at(at, out.get(), t.get(), b.get(), &c);
+    const hk_solve_triangular_options given = options.to_c();
+    hk_solve_triangular_into_at(at, out.get(), t.get(), b.get(), &given);
 }
 
 /* y = alpha a b + beta c. alpha times the matrix product of a (m,k) and b (k,n), added to beta
@@ -2909,14 +2911,14 @@ struct addmm_options {
 inline array addmm(const array &c, const array &a, const array &b,
                    const addmm_options &options = {}, hk_source at = here()) noexcept
 {
-    const hk_addmm_options c = options.to_c();
-    return array::take(hk_addmm_at(at, c.get(), a.get(), b.get(), &c));
+    const hk_addmm_options given = options.to_c();
+    return array::take(hk_addmm_at(at, c.get(), a.get(), b.get(), &given));
 }
 inline void addmm_into(const array &out, const array &c, const array &a, const array &b,
                        const addmm_options &options = {}, hk_source at = here()) noexcept
 {
-    const hk_addmm_options c = options.to_c();
-    hk_addmm_into_at(at, out.get(), c.get(), a.get(), b.get(), &c);
+    const hk_addmm_options given = options.to_c();
+    hk_addmm_into_at(at, out.get(), c.get(), a.get(), b.get(), &given);
 }
 
 /* y = alpha a a^T + beta c. c, of which one triangle, the lower one, and the diagonal become
@@ -2942,14 +2944,14 @@ struct syrk_options {
 inline array syrk(const array &c, const array &a, const syrk_options &options = {},
                   hk_source at = here()) noexcept
 {
-    const hk_syrk_options c = options.to_c();
-    return array::take(hk_syrk_at(at, c.get(), a.get(), &c));
+    const hk_syrk_options given = options.to_c();
+    return array::take(hk_syrk_at(at, c.get(), a.get(), &given));
 }
 inline void syrk_into(const array &out, const array &c, const array &a,
                       const syrk_options &options = {}, hk_source at = here()) noexcept
 {
-    const hk_syrk_options c = options.to_c();
-    hk_syrk_into_at(at, out.get(), c.get(), a.get(), &c);
+    const hk_syrk_options given = options.to_c();
+    hk_syrk_into_at(at, out.get(), c.get(), a.get(), &given);
 }
 
 /* Factors with partial pivoting of matrices x (m,n), which lie along the last two axes: L U is x
@@ -2985,14 +2987,14 @@ struct lu_solve_options {
 inline array lu_solve(const array &lu, const array &pivots, const array &b,
                       const lu_solve_options &options = {}, hk_source at = here()) noexcept
 {
-    const hk_lu_solve_options c = options.to_c();
-    return array::take(hk_lu_solve_at(at, lu.get(), pivots.get(), b.get(), &c));
+    const hk_lu_solve_options given = options.to_c();
+    return array::take(hk_lu_solve_at(at, lu.get(), pivots.get(), b.get(), &given));
 }
 inline void lu_solve_into(const array &out, const array &lu, const array &pivots, const array &b,
                           const lu_solve_options &options = {}, hk_source at = here()) noexcept
 {
-    const hk_lu_solve_options c = options.to_c();
-    hk_lu_solve_into_at(at, out.get(), lu.get(), pivots.get(), b.get(), &c);
+    const hk_lu_solve_options given = options.to_c();
+    hk_lu_solve_into_at(at, out.get(), lu.get(), pivots.get(), b.get(), &given);
 }
 
 /* x y = identity. Inverses of square matrices, which lie along the last two axes. One with a
@@ -3052,8 +3054,8 @@ struct pinv_options {
 };
 inline array pinv(const array &x, const pinv_options &options = {}, hk_source at = here()) noexcept
 {
-    const hk_pinv_options c = options.to_c();
-    return array::take(hk_pinv_at(at, x.get(), &c));
+    const hk_pinv_options given = options.to_c();
+    return array::take(hk_pinv_at(at, x.get(), &given));
 }
 
 /* Ranks of matrices, as int64: how many singular values are more than rtol times the largest.
@@ -3070,8 +3072,8 @@ struct matrix_rank_options {
 inline array matrix_rank(const array &x, const matrix_rank_options &options = {},
                          hk_source at = here()) noexcept
 {
-    const hk_matrix_rank_options c = options.to_c();
-    return array::take(hk_matrix_rank_at(at, x.get(), &c));
+    const hk_matrix_rank_options given = options.to_c();
+    return array::take(hk_matrix_rank_at(at, x.get(), &given));
 }
 
 /* x = vectors diag(values) vectors^T. Eigenvalues of symmetric matrices (..., n, n) in rising
@@ -3133,9 +3135,9 @@ struct svd_results {
 inline svd_results svd(const array &x, const svd_options &options = {},
                        hk_source at = here()) noexcept
 {
-    const hk_svd_options c = options.to_c();
+    const hk_svd_options given = options.to_c();
     hk_array *results[3];
-    hk_svd_at(at, x.get(), &c, &results[0], &results[1], &results[2]);
+    hk_svd_at(at, x.get(), &given, &results[0], &results[1], &results[2]);
     return {array::take(results[0]), array::take(results[1]), array::take(results[2])};
 }
 
@@ -3158,9 +3160,9 @@ struct qr_results {
 inline qr_results qr(const array &x, const qr_options &options = {},
                      hk_source at = here()) noexcept
 {
-    const hk_qr_options c = options.to_c();
+    const hk_qr_options given = options.to_c();
     hk_array *results[2];
-    hk_qr_at(at, x.get(), &c, &results[0], &results[1]);
+    hk_qr_at(at, x.get(), &given, &results[0], &results[1]);
     return {array::take(results[0]), array::take(results[1])};
 }
 
@@ -3197,15 +3199,15 @@ struct qr_multiply_options {
 inline array qr_multiply(const array &qr, const array &tau, const array &b,
                          const qr_multiply_options &options = {}, hk_source at = here()) noexcept
 {
-    const hk_qr_multiply_options c = options.to_c();
-    return array::take(hk_qr_multiply_at(at, qr.get(), tau.get(), b.get(), &c));
+    const hk_qr_multiply_options given = options.to_c();
+    return array::take(hk_qr_multiply_at(at, qr.get(), tau.get(), b.get(), &given));
 }
 inline void qr_multiply_into(const array &out, const array &qr, const array &tau, const array &b,
                              const qr_multiply_options &options = {},
                              hk_source at = here()) noexcept
 {
-    const hk_qr_multiply_options c = options.to_c();
-    hk_qr_multiply_into_at(at, out.get(), qr.get(), tau.get(), b.get(), &c);
+    const hk_qr_multiply_options given = options.to_c();
+    hk_qr_multiply_into_at(at, out.get(), qr.get(), tau.get(), b.get(), &given);
 }
 
 /* Square matrices, which lie along the last two axes, to the power of a whole number; 0 gives
@@ -3231,8 +3233,8 @@ struct matrix_norm_options {
 inline array matrix_norm(const array &x, const matrix_norm_options &options = {},
                          hk_source at = here()) noexcept
 {
-    const hk_matrix_norm_options c = options.to_c();
-    return array::take(hk_matrix_norm_at(at, x.get(), &c));
+    const hk_matrix_norm_options given = options.to_c();
+    return array::take(hk_matrix_norm_at(at, x.get(), &given));
 }
 
 /* (sum of |x| ** ord over axes) ** (1 / ord). The p-norm of vectors along axes. Where the norm
@@ -3253,8 +3255,8 @@ struct vector_norm_options {
 inline array vector_norm(const array &x, const vector_norm_options &options = {},
                          hk_source at = here()) noexcept
 {
-    const hk_vector_norm_options c = options.to_c();
-    return array::take(hk_vector_norm_at(at, x.get(), &c));
+    const hk_vector_norm_options given = options.to_c();
+    return array::take(hk_vector_norm_at(at, x.get(), &given));
 }
 
 /* Cross products of vectors of 3 elements, which lie along an axis of the result; the other axes

@@ -24,8 +24,7 @@ bool hki_blas_takes(const hki_blas_matrix *x);
 bool hki_blas_is_by_rows(const hki_blas_matrix *x);
 static inline hki_blas_matrix hki_blas_transposed(hki_blas_matrix x)
 {
-    return (hki_blas_matrix){x.data,     x.columns,    x.rows, x.column_step,
-                             x.row_step, x.conjugated};
+    return (hki_blas_matrix){x.data, x.columns, x.rows, x.column_step, x.row_step, x.conjugated};
 }
 /* As an operand of a product. */
 static inline hki_blas_matrix hki_blas_adjoint(hki_blas_matrix x)

@@ -212,9 +212,10 @@ hk_array *hki_cholesky_tiled(const hki_call *call)
     self.side = self.n < WIDE_FROM ? TILE : WIDE_TILE;
     self.count = hki_divide_up(self.n, self.side);
     self.tiles = calloc((size_t)(self.count * self.count), sizeof *self.tiles);
-    hk_array *result = hki_made_in_parts(call, 0);
     if (!self.tiles)
-        return hki_array_no_memory();
+        return hki_array_create_failed(call->device, call->operation, call->arrays, 1,
+                                       HK_OUT_OF_MEMORY, "out of host memory");
+    hk_array *result = hki_made_in_parts(call, 0);
     self.block.stack = *shape;
     self.block.stack.ndim -= 2;
     for (int64_t i = 0; i < stack.count && !result->failed; i++) {

@@ -79,7 +79,7 @@ static void panel_kernel(const hki_kernel_call *call, int64_t piece, int64_t beg
                                .in_place = 1,                                                      \
                                .split = HKI_SPLIT_PLAN,                                            \
                                .no_grad_why = "what is composed of it has one, or none",           \
-                               .untested = "tiles_test.c tests it",                                   \
+                               .untested = "tiles_test.c tests it",                                \
                                __VA_ARGS__}
 
 PART(lu_panel, "x", "The factors of a panel, from its row `first` on, and its pivots.",
@@ -118,8 +118,7 @@ static void update_kernel(const hki_kernel_call *call, int64_t piece, int64_t be
     hki_lu_of(dtype)->swap_rows(x, first, pivots->data, count, false);
     blas->solve_triangular((hki_triangle){.unit_diagonal = true}, false,
                            hki_blas_block(blas, left, first, count, 0, count), swapped);
-    blas->product(-1, hki_blas_block(blas, left, next, x.rows - next, 0, count), swapped, 1,
-                  below);
+    blas->product(-1, hki_blas_block(blas, left, next, x.rows - next, 0, count), swapped, 1, below);
     hki_linalg_end(&work);
 }
 

@@ -84,8 +84,8 @@ static hk_array *qr_factor_compose(const hki_call *call)
     call->more[0] = tau;
     for (int64_t i = 0; i < stack.count && !factors->failed && !tau->failed; i++) {
         HK_SCOPE;
-        hk_array *packed = hki_qr_tiled(hki_matrix_in_stack(x, i), hki_vector_in_stack(tau, i), 0,
-                                        NULL, NULL);
+        hk_array *packed =
+            hki_qr_tiled(hki_matrix_in_stack(x, i), hki_vector_in_stack(tau, i), 0, NULL, NULL);
         hki_call_into_unasked(&hki_op_copy, call->operation, packed, NULL,
                               hki_matrix_in_stack(factors, i));
     }
@@ -97,11 +97,12 @@ const hk_op hki_op_qr_factor = {
     .signature = "x",
     .output_count = 2,
     .outputs = "qr, tau",
-    .doc = "Factors Q R, by reflections, of matrices x (m,n), which lie along the last two axes. qr "
-           "has R in its upper triangle, whose diagonal may be negative. Below that, column i has "
-           "the rest of the vector v of reflection i, which begins with a 1 on the diagonal; the "
-           "reflection is I - tau[i] v v^H. Q is their product in order. hk_qr_multiply multiplies "
-           "by it. x may be overwritten by qr in place.",
+    .doc =
+        "Factors Q R, by reflections, of matrices x (m,n), which lie along the last two axes. qr "
+        "has R in its upper triangle, whose diagonal may be negative. Below that, column i has "
+        "the rest of the vector v of reflection i, which begins with a 1 on the diagonal; the "
+        "reflection is I - tau[i] v v^H. Q is their product in order. hk_qr_multiply multiplies "
+        "by it. x may be overwritten by qr in place.",
     .dtypes = HKI_INEXACT,
     .host_only = true,
     .strided_output = true,
@@ -156,8 +157,7 @@ static void qr_multiply_plan(const hki_call *call, hki_plan *plan)
     const hki_equations it = hki_equations_of(&call->inputs[2]->shape, &call->out_shape[0],
                                               options_of(call->options)->right);
     const hki_stack stack = {it.count, it.n, it.lines};
-    hki_linalg_plan(plan, &stack,
-                    4 * (double)it.n * (double)it.lines * (double)least_of(&factors));
+    hki_linalg_plan(plan, &stack, 4 * (double)it.n * (double)it.lines * (double)least_of(&factors));
     plan->extent = it.count * hki_max(1, hki_divide_up(it.lines, BLOCK));
 }
 
@@ -213,8 +213,8 @@ static void qr_multiply_kernel(const hki_kernel_call *call, int64_t piece, int64
     if (!hki_linalg_begin(&work, call, piece, bytes, MULTIPLY_PARTS))
         return;
     const int64_t blocks = hki_divide_up(it.lines, BLOCK);
-    while (begin < end && multiply_block(&work, &it, begin / blocks, begin % blocks * BLOCK,
-                                         bytes[MULTIPLY_WORK]))
+    while (begin < end &&
+           multiply_block(&work, &it, begin / blocks, begin % blocks * BLOCK, bytes[MULTIPLY_WORK]))
         begin++;
     hki_linalg_end(&work);
 }
@@ -231,10 +231,9 @@ static void qr_multiply_grad(hki_grad_call *call)
                 "qr_multiply has no gradient of packed factors; hk_qr has one of the matrix");
     if (!call->wanted[2])
         return;
-    hk_array *dy = is_vector ? hki_op_call1(&hki_op_expand_dims, call->dy, &(const int64_t){-1})
-                             : call->dy;
-    hk_array *db =
-        hki_op_call3(&hki_op_qr_multiply, call->inputs[0], call->inputs[1], dy, &turned);
+    hk_array *dy =
+        is_vector ? hki_op_call1(&hki_op_expand_dims, call->dy, &(const int64_t){-1}) : call->dy;
+    hk_array *db = hki_op_call3(&hki_op_qr_multiply, call->inputs[0], call->inputs[1], dy, &turned);
     if (is_vector)
         db = hki_op_call1(&hki_op_squeeze, db, &(const int64_t){-1});
     call->dx[2] = hki_op_sum_to_shape(db, &call->input_shape[2]);
@@ -244,9 +243,10 @@ const hk_op hki_op_qr_multiply = {
     HKI_OP_NAMED(qr_multiply),
     HKI_OP_PARAMS(qr_multiply),
     .signature = "qr, tau, b",
-    .doc = "Q times b, for the square Q (m,m) of the factors that qr_factor made of matrices (m,n). b "
-           "has matrices (m,k), or (k,m) from the right, or is one vector (m). The axes before are "
-           "broadcast. b may be overwritten in place.",
+    .doc =
+        "Q times b, for the square Q (m,m) of the factors that qr_factor made of matrices (m,n). b "
+        "has matrices (m,k), or (k,m) from the right, or is one vector (m). The axes before are "
+        "broadcast. b may be overwritten in place.",
     .formula = "y = Q b",
     .dtypes = HKI_INEXACT,
     .host_only = true,

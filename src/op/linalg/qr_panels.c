@@ -54,8 +54,12 @@ static void reflect(const hki_blas *blas, hki_reflections by, bool adjoint, hki_
     const hki_blas_matrix above = hki_blas_block(blas, c, 0, count, 0, c.columns),
                           below = hki_blas_block(blas, c, count, rest, 0, c.columns),
                           sums = {work, count, c.columns, 1, count, false},
-                          scaled = {work + count * c.columns * (int64_t)blas->item, count, c.columns,
-                                    1, count, false};
+                          scaled = {work + count * c.columns * (int64_t)blas->item,
+                                    count,
+                                    c.columns,
+                                    1,
+                                    count,
+                                    false};
     blas->product(1, hki_blas_adjoint(by.first), above, 0, sums);
     if (rest > 0)
         blas->product(1, hki_blas_adjoint(by.others), below, 1, sums);
@@ -100,8 +104,8 @@ static void panel_kernel(const hki_kernel_call *call, int64_t piece, int64_t beg
     if (begin == end || !hki_linalg_begin(&work, call, piece, bytes, 2))
         return;
     qr->factor(panel, call->out[1].data, work.part[0], bytes[0]);
-    qr->gather(panel, call->out[1].data,
-               reflections_of(blas, all, first, count, call->out[2].data), work.part[1]);
+    qr->gather(panel, call->out[1].data, reflections_of(blas, all, first, count, call->out[2].data),
+               work.part[1]);
     hki_linalg_end(&work);
 }
 
@@ -180,8 +184,7 @@ static void form_plan(const hki_call *call, hki_plan *plan)
     const hk_dims *shape = &call->inputs[0]->shape;
     const hki_stack stack = {1, shape->dims[1], options->columns};
     const double count = (double)hki_min(shape->dims[0], shape->dims[1]);
-    hki_linalg_plan(plan, &stack,
-                    2 * (double)shape->dims[1] * (double)options->columns * count);
+    hki_linalg_plan(plan, &stack, 2 * (double)shape->dims[1] * (double)options->columns * count);
     plan->extent = hki_divide_up(options->columns, PANEL);
 }
 
@@ -200,8 +203,7 @@ static void form_block(const hki_linalg_work *work, int64_t column)
     for (int64_t k = hki_divide_up(hki_min(least, column + columns), width) - 1; k >= 0; k--) {
         const int64_t first = k * width, count = hki_min(width, least - first);
         char *squares = (char *)call->in[1].data + 2 * first * width * (int64_t)blas->item;
-        const hki_blas_matrix panel =
-            hki_blas_block(blas, factors, 0, factors.rows, first, count);
+        const hki_blas_matrix panel = hki_blas_block(blas, factors, 0, factors.rows, first, count);
         reflect(blas, reflections_of(blas, panel, first, count, squares), false,
                 hki_blas_block(blas, x, first, x.rows - first, 0, columns), work->part[0]);
     }
@@ -317,9 +319,8 @@ hk_array *hki_qr_tiled(hk_array *x, hk_array *tau, int64_t columns, hk_array **q
     self.columns = hki_op_call1(&hki_op_copy, hki_op_call1(&hki_op_swapaxes, x, axes), NULL);
     self.least = hki_min(self.m, self.n);
     const int64_t count = hki_divide_up(self.n, PANEL), factored = hki_divide_up(self.least, PANEL);
-    self.squares = hki_array_made(x->storage->device,
-                                  (hk_dims){.ndim = 1, .dims = {2 * self.least * PANEL}}, x->dtype,
-                                  "qr");
+    self.squares = hki_array_made(
+        x->storage->device, (hk_dims){.ndim = 1, .dims = {2 * self.least * PANEL}}, x->dtype, "qr");
     factor(&self, 0);
     for (int64_t k = 0; k < factored; k++) {
         /* the next panel first: all others wait for its factors */

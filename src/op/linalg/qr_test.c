@@ -39,8 +39,8 @@ static void check_factors(hk_array *x, hk_array *q, hk_array *r)
     const hk_dtype dtype = hk_array_dtype(x);
     const int64_t columns = hk_dim(q, -1);
     CHECK(difference(hk_matmul(q, r), x) < bound_of(dtype));
-    CHECK(difference(hk_matmul(adjoint(q), q), hk_eye(columns, columns, 0, dtype, (hk_device){NULL})) <
-          bound_of(dtype));
+    CHECK(difference(hk_matmul(adjoint(q), q),
+                     hk_eye(columns, columns, 0, dtype, (hk_device){NULL})) < bound_of(dtype));
     CHECK(difference(hk_tril(r, -1), hk_zeros_like(r)) == 0);
     hk_array *diagonal = hk_real(hk_diagonal(r, 0));
     CHECK(hk_item(hk_min(diagonal, NULL), NULL) >= 0);
@@ -70,14 +70,14 @@ static void test_packed(hk_dims shape, hk_dtype dtype)
     /* Q times R is x, and Q^H x is R */
     hk_array *r = hk_triu(qr, 0);
     CHECK(difference(hk_qr_multiply(qr, tau, r, NULL), x) < bound_of(dtype));
-    const hk_qr_multiply_options back = {.adjoint = true},
-                                 left = {.adjoint = true, .right = true}, right = {.right = true};
+    const hk_qr_multiply_options back = {.adjoint = true}, left = {.adjoint = true, .right = true},
+                                 right = {.right = true};
     CHECK(difference(hk_qr_multiply(qr, tau, x, &back), r) < bound_of(dtype));
     CHECK(difference(hk_qr_multiply(qr, tau, adjoint(r), &left), adjoint(x)) < bound_of(dtype));
     hk_array *rows = random_matrices(hk_shape(300, m), dtype);
     hk_array *there = hk_qr_multiply(qr, tau, rows, &right);
-    CHECK(difference(hk_qr_multiply(qr, tau, there, &left), hk_broadcast_to(rows, hk_dims_get(there))) <
-          bound_of(dtype));
+    CHECK(difference(hk_qr_multiply(qr, tau, there, &left),
+                     hk_broadcast_to(rows, hk_dims_get(there))) < bound_of(dtype));
     if (shape.ndim > 2)
         return;
     hk_array *b = hk_copy(rows);
@@ -95,7 +95,8 @@ static void test_gradients(void)
 {
     HK_SCOPE;
     hk_array *x = random_matrices(hk_shape(4, 4), HK_F64), *qr, *tau;
-    hk_array *b = random_matrices(hk_shape(4, 2), HK_F64), *w = random_matrices(hk_shape(4, 2), HK_F64);
+    hk_array *b = random_matrices(hk_shape(4, 2), HK_F64),
+             *w = random_matrices(hk_shape(4, 2), HK_F64);
     hk_qr_factor(x, &qr, &tau);
     hk_attach_grad(b, HK_GRAD_WRITE);
     hk_attach_grad(qr, HK_GRAD_WRITE);
@@ -103,8 +104,8 @@ static void test_gradients(void)
     hk_array *loss = hk_sum(hk_multiply(hk_qr_multiply(qr, tau, b, NULL), w), NULL);
     hk_record_end();
     hk_backward(loss);
-    CHECK(difference(hk_grad(b), hk_qr_multiply(qr, tau, w,
-                                                &(hk_qr_multiply_options){.adjoint = true})) <
+    CHECK(difference(hk_grad(b),
+                     hk_qr_multiply(qr, tau, w, &(hk_qr_multiply_options){.adjoint = true})) <
           1e-12);
     CHECK(fails_with(hk_grad(qr), HK_UNSUPPORTED, "no gradient of packed factors"));
     hk_failures_clear();
@@ -139,7 +140,8 @@ static void test_refusals(void)
     HK_SCOPE;
     hk_array *x = hk_ones(hk_shape(3, 2), HK_F32, (hk_device){NULL}), *qr, *tau;
     hk_qr_factor(x, &qr, &tau);
-    CHECK(is_refused(hk_qr_multiply(qr, x, x, NULL), "tau is float32(3,2), but must be float32(2,)"));
+    CHECK(
+        is_refused(hk_qr_multiply(qr, x, x, NULL), "tau is float32(3,2), but must be float32(2,)"));
     CHECK(is_refused(hk_qr_multiply(qr, tau, tau, NULL), "b must have a row for each row of qr"));
     CHECK(is_refused(hk_qr_multiply(qr, tau, x, &(hk_qr_multiply_options){.right = true}),
                      "a column for each row of qr"));
@@ -174,8 +176,8 @@ static void test_same_bytes(void)
     size_t bytes, other_bytes;
     void *serial = bytes_of((hk_runtime_options){.engine = HK_ENGINE_SERIAL}, &bytes);
     for (int cores = 0; cores < 2; cores++) {
-        void *other = bytes_of(
-            (hk_runtime_options){.engine = HK_ENGINE_ASYNC, .cpu_cores = cores}, &other_bytes);
+        void *other = bytes_of((hk_runtime_options){.engine = HK_ENGINE_ASYNC, .cpu_cores = cores},
+                               &other_bytes);
         CHECK(bytes == other_bytes && memcmp(serial, other, bytes) == 0);
         free(other);
     }

@@ -15,7 +15,8 @@ static const hki_solve_triangular_options *options_of(const void *options)
 
 static bool solve_triangular_infer(hki_call *call)
 {
-    return hki_linalg_check_square(call) && hki_equations_infer(call, 1, options_of(call->options)->right);
+    return hki_linalg_check_square(call) &&
+           hki_equations_infer(call, 1, options_of(call->options)->right);
 }
 
 /* Lines of b are solved for in blocks, which stay the same however the call is cut. */
