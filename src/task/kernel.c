@@ -110,52 +110,10 @@ static bool check_access(refusal *self, const hki_kernel_run *run, int index)
     return true;
 }
 
-/* A view as rows at equal distances: in bytes, where each begins and how far its elements reach.
- * pitch 0: it is one row. */
-typedef struct rows {
-    int64_t begin, width, pitch;
-} rows;
-
-static rows rows_of(const hk_array *x)
-{
-    const int64_t item = (int64_t)hk_dtype_bytes(x->dtype);
-    rows self = {.begin = x->offset * item, .width = item};
-    int widest = -1;
-    for (int i = 0; i < x->shape.ndim; i++)
-        if (x->shape.dims[i] > 1 &&
-            (widest < 0 || llabs(x->strides[i]) > llabs(x->strides[widest])))
-            widest = i;
-    for (int i = 0; i < x->shape.ndim; i++) {
-        const int64_t reach = (x->shape.dims[i] - 1) * x->strides[i] * item;
-        self.begin += reach < 0 ? reach : 0;
-        self.width += i == widest ? 0 : llabs(reach);
-    }
-    self.pitch = widest < 0 ? 0 : llabs(x->strides[widest]) * item;
-    return self;
-}
-
-/* False where no element of one is in the memory of the other: they are apart, or columns of one
- * matrix side by side. */
-static bool overlap(const hk_array *a, const hk_array *b)
-{
-    uint64_t begin[2], end[2];
-    if (a->storage != b->storage || hk_size(a) == 0 || hk_size(b) == 0)
-        return false;
-    hki_array_range(a, &begin[0], &end[0]);
-    hki_array_range(b, &begin[1], &end[1]);
-    if (begin[0] >= end[1] || begin[1] >= end[0])
-        return false;
-    const rows left = rows_of(a), right = rows_of(b);
-    if (left.pitch != right.pitch || left.pitch == 0)
-        return true;
-    const int64_t distance = ((right.begin - left.begin) % left.pitch + left.pitch) % left.pitch;
-    return distance < left.width || left.pitch - distance < right.width;
-}
-
 static bool check_pairs(refusal *self, const hki_kernel_run *run, int written)
 {
     for (int i = 0; i < run->count; i++)
-        if (i != written && overlap(run->accesses[i].x, run->accesses[written].x))
+        if (i != written && hki_arrays_overlap(run->accesses[i].x, run->accesses[written].x))
             return refuse(
                 self, HK_INVALID_ARGUMENT,
                 "arrays %d and %d share memory, and array %d is written; what is read and "
