@@ -152,3 +152,12 @@ case("convolutions", "max pooling 3x3, stride 2", {"x": (8, 64, 112, 112)},
      hocket="hk._core.operators['max_pool2d'](x, kernel=3, stride=2, padding=1)", torch="F.max_pool2d(x, 3, 2, 1)")
 case("convolutions", "average pooling 2x2", {"x": (32, 20, 26, 26)},
      hocket="hk._core.operators['avg_pool2d'](x, kernel=2, stride=2)", torch="F.avg_pool2d(x, 2, 2)")
+
+
+# ---- factorisations and equations of large matrices
+for n in (256, 1024, 2048):
+    square = {"x": (n, n), "b": (n, 16)}
+    definite = [f"a = lib.matmul(x, x.T) + {n} * lib.eye({n}, dtype=x.dtype)"]
+    for name, text in [("cholesky", "lib.linalg.cholesky(a)"), ("solve", "lib.linalg.solve(a, b)"), ("inv", "lib.linalg.inv(a)"),
+                       ("qr", "lib.linalg.qr(a)")]:
+        case("linalg", f"{name}, {n}×{n}", square, text, before=definite)

@@ -14,8 +14,7 @@ import os
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python", "book"))
-import book_cells  # noqa: E402
+from hocket.book import cells as book_cells
 
 
 def cells(text):

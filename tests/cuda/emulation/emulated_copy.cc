@@ -131,6 +131,17 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t 
         *in, {entry::work, "cudaMemset", [memory, value, bytes] { memset(memory, value, bytes); }});
 }
 
+/* What a program's own kernels in tests call, as NVIDIA's driver has it: tests/cuda/cuda_tasks.c. */
+extern "C" __attribute__((visibility("default"))) int
+hocket_emulated_set_bytes(unsigned long long address, unsigned char value, size_t bytes,
+                          void *stream);
+extern "C" int hocket_emulated_set_bytes(unsigned long long address, unsigned char value,
+                                         size_t bytes, void *stream)
+{
+    return cudaMemsetAsync(reinterpret_cast<void *>(static_cast<uintptr_t>(address)), value, bytes,
+                           static_cast<cudaStream_t>(stream));
+}
+
 cudaError_t cudaMemset(void *memory, int value, size_t bytes)
 {
     return finish(cudaMemsetAsync(memory, value, bytes, nullptr));
