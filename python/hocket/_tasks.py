@@ -124,7 +124,8 @@ def kernel_from_c(source, name, *, compiler="cc", options=("-O3", "-march=native
         text, library = os.path.join(folder, "kernel.c"), os.path.join(folder, "kernel.so")
         with open(text, "w") as file:
             file.write(f"#include <stdint.h>\n#include <math.h>\n#line 1 \"{name}.c\"\n{source}\n")
-        done = subprocess.run([compiler, "-shared", "-fPIC", *options, "-o", library, text, "-lm"], capture_output=True, text=True)
+        own = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}  # which is for this process
+        done = subprocess.run([compiler, "-shared", "-fPIC", *options, "-o", library, text, "-lm"], capture_output=True, text=True, env=own)
         if done.returncode:
             raise ValueError(f"{compiler} refuses the source:\n{done.stderr.strip()}")
         loaded = ctypes.CDLL(library)

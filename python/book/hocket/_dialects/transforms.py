@@ -10,7 +10,7 @@ from . import images as _images
 
 
 def _uniform(low, high):
-    return float(_random.uniform((), low, high))
+    return low if low == high else float(_random.uniform((), low, high))
 
 
 def _range(value, name, center=1.0):
