@@ -11,6 +11,7 @@ looked for in the folder of --stand-in, by its name.
 import argparse
 import ast
 import builtins
+import concurrent.futures
 import gzip
 import json
 import os
@@ -41,7 +42,7 @@ SHORT = [
     (r"\b(batch_size, max_len, num_workers = )512\b", r"\g<1>200"),
     (r"\b(batch_size = )2048\b", r"\g<1>256"),
     (r"\b(batch_size = )32( if demo\b)", r"\g<1>8\g<2>"),
-    (r"(train\(content_X, contents_Y, styles_Y, device, 0\.\d, )500, 50", r"\g<1>10, 5"),
+    (r"(train\(content_X, contents_Y, styles_Y, device, 0\.\d, )500, 50", r"\g<1>3, 2"),
 ]
 
 
@@ -70,6 +71,7 @@ def _arguments():
     parser.add_argument("--stand-in", help="a folder of files that stand for what cells would fetch, before those that are made up")
     parser.add_argument("--images", type=int, default=0, help="only so many images of Fashion-MNIST for training, a fourth for tests")
     parser.add_argument("--seconds", type=int, default=60, help="for a cell, at most")
+    parser.add_argument("--jobs", type=int, default=1, help="so many files at a time")
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--report", help="a Markdown file for the table")
     parser.add_argument("--verbose", action="store_true", help="shows what cells print")
@@ -179,7 +181,8 @@ def _child(options):
     with open(options["path"], encoding="utf-8") as file:
         text = file.read()
     with open(options["results"], "a", encoding="utf-8") as results:
-        namespace, lost = {"__name__": "__main__", "tab": book_cells.Tab(options["tab"]), "stand_ins": stand_ins}, {}
+        namespace, lost = book_cells.namespace(options["tab"]), {}
+        namespace["stand_ins"] = stand_ins
         cells = book_cells.cells(text, options["tab"])
         bound = set().union(*(_bound(cell.code) for cell in cells))
         for number, cell in enumerate(cells):
@@ -223,15 +226,12 @@ def _markdown(paths):
 
 
 class _Work:
-    """A folder in which a file's cells find ../data and ../img as they expect them."""
+    """What all files have in common: stand-ins, images, the library."""
 
     def __init__(self, folder, args, checkout):
-        self.made, self.folder = os.path.join(folder, "stand-in"), os.path.join(folder, "book")
+        self.folder, self.made = folder, os.path.join(folder, "stand-in")
         stand_ins.write(self.made)
-        os.mkdir(self.folder)
         self.library = args.library or checkout
-        if self.library:
-            os.symlink(os.path.join(os.path.abspath(self.library), "img"), os.path.join(self.folder, "img"))
         self.fashion = args.images and os.path.join(folder, "fashion")
         if self.fashion:
             os.mkdir(self.fashion)
@@ -246,12 +246,15 @@ class _Work:
 
 
 def _run_file(path, tab, args, work):
-    """What became of each cell: a list of (Cell, result)."""
-    found = book_cells.cells_of_file(path, tab)
+    """What became of each cell, a list of (Cell, result); and how long all took."""
+    began, found = time.perf_counter(), book_cells.cells_of_file(path, tab)
     if not found:
-        return []
-    with tempfile.TemporaryDirectory(dir=work.folder) as here:
-        results = os.path.join(here, "results")
+        return [], 0
+    with tempfile.TemporaryDirectory(dir=work.folder) as around:  # in which cells find ../data and ../img
+        here, results = os.path.join(around, "chapter"), os.path.join(around, "results")
+        os.mkdir(here)
+        if work.library:
+            os.symlink(os.path.join(os.path.abspath(work.library), "img"), os.path.join(around, "img"))
         open(results, "w").close()
         folders = [os.path.abspath(folder) for folder in (args.stand_in, work.made) if folder]
         options = {"path": os.path.abspath(path), "tab": tab, "replace": (SHORT if args.short else []) + args.replace,
@@ -264,12 +267,18 @@ def _run_file(path, tab, args, work):
         print(done.stderr, file=sys.stderr)
     tail = (done.stderr.strip().split("\n") or [""])[-1]
     end = {"ok": False, "reason": "other", "error": f"the process ended with {done.returncode}: {tail}"}
-    return [(cell, by_cell.get(number, {**end, "line": cell.line})) for number, cell in enumerate(found)]
+    return [(cell, by_cell.get(number, {**end, "line": cell.line})) for number, cell in enumerate(found)], time.perf_counter() - began
 
 
 def _name(path):
     folder, file = os.path.split(os.path.abspath(path))
     return os.path.join(os.path.basename(folder).removeprefix("chapter_"), os.path.splitext(file)[0])
+
+
+def _failure(path, tab, result):
+    """The reason why a cell does not run, and the line that tells of it."""
+    why = result["error"] if result["reason"] in ("other", "book") else f"the {result['reason']}"
+    return result["reason"], f"- {_name(path)}:{result['line']} ({tab}): {why}"
 
 
 class _Count:
@@ -329,10 +338,10 @@ Which cells of *Dive into Deep Learning* run with Hocket, unchanged, after `%loa
     HOCKET_SIM={os.environ.get("HOCKET_SIM", "")} python/book/run-book {options} --report docs/BOOK_CELLS.md CHECKOUT
 
 of a checkout of `d2l-ai/d2l-en` at {at or "an unknown commit"}, whose library d2l {edition} is the book's own, unmodified; {versions}. The book's
-text is not here: it is under CC BY-SA. [The book with Hocket](BOOK.md) tells how to read it so.
+text is not here: it is under CC BY-SA. [The book with Hocket](../python/book/README.md) tells how to read it so.
 
 - There was no network. What cells fetch was made up in the formats that they read (`python/book/stand_ins.py`): tables, texts, images, word vectors, weights.
-- `--short`: one epoch, ten steps of style transfer, small batches of images, matrices of 400 × 400 in timings, and networks without
+- `--short`: one epoch, three steps of style transfer, small batches of images, matrices of 400 × 400 in timings, and networks without
   the weights that others trained. `--images`: only so many of Fashion-MNIST. {args.seconds} seconds for a cell.
 - A row says how many cells ran of those that can run; (+ n): so many more need the network, a package of others,
   or what the book has in another tab alone; they are named below.
@@ -349,17 +358,18 @@ def main():
     rows, failures = [], []
     with tempfile.TemporaryDirectory() as folder:
         work = _Work(folder, args, checkout)
-        for path in _markdown(paths):
-            counts = {}
-            for tab in tabs:
-                began = time.perf_counter()
-                found = _run_file(path, tab, args, work)
-                counts[tab] = _Count(found)
-                failures += [(result["reason"], f"- {_name(path)}:{result['line']} ({tab}): " + (
-                    result["error"] if result["reason"] in ("other", "book") else f"the {result['reason']}")) for _, result in found if not result["ok"]]
-                if found:
-                    print(f"{_name(path)} {tab}: {counts[tab]} cells, {time.perf_counter() - began:.1f} s", flush=True)
-            rows.append((_name(path), counts))
+        files = list(_markdown(paths))
+        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+            parts = {(path, tab): pool.submit(_run_file, path, tab, args, work) for path in files for tab in tabs}
+            for path in files:
+                counts = {}
+                for tab in tabs:
+                    found, seconds = parts[path, tab].result()
+                    counts[tab] = _Count(found)
+                    failures += [_failure(path, tab, result) for _, result in found if not result["ok"]]
+                    if found:
+                        print(f"{_name(path)} {tab}: {counts[tab]} cells, {seconds:.1f} s", flush=True)
+                rows.append((_name(path), counts))
     lines = _table(rows, tabs) + _not_run(failures)
     print("\n".join(lines))
     if args.report:

@@ -117,7 +117,7 @@ def _images(make):
         bananas |= {f"banana-detection/bananas_{name}/images/{i}.png": make.image(256, 256) for i in range(count)}
     make.zip("banana-detection.zip", bananas)
     make.zip("hotdog.zip", {f"hotdog/{part}/{kind}/{i}.png": make.image(256, 256) for part in ("train", "test")
-                            for kind in ("hotdog", "not-hotdog") for i in range(12)})
+                            for kind in ("hotdog", "not-hotdog") for i in range(24 if part == "train" else 8)})
     make.zip("pokemon.zip", {f"pokemon/{kind}/{i}.png": make.image(64, 64) for kind in ("abra", "zubat") for i in range(300)})
     classes = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
     make.zip("kaggle_cifar10_tiny.zip", {"kaggle_cifar10_tiny/trainLabels.csv": "id,label\n" + "".join(
@@ -147,7 +147,7 @@ def _digits(make):
 def bert(folder, name):
     """The file of a small BERT with random parameters, for one that was trained: of PyTorch's, or of MXNet's."""
     inner = name.removesuffix(".zip")
-    path, words = os.path.join(folder, "pretrained.params"), ["<unk>", "<pad>", "<mask>", "<cls>", "<sep>"] + WORDS
+    path, words = os.path.join(folder, inner + ".params"), ["<unk>", "<pad>", "<mask>", "<cls>", "<sep>"] + WORDS
     if "torch" in name:
         import torch
         from d2l import torch as d2l

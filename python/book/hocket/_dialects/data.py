@@ -107,7 +107,8 @@ class DataLoader:
         last_batch = "discard" if drop_last else last_batch
         own = collate_fn or batchify_fn
         collate = own or _functools.partial(joined, lists_are_fields=self._lists_are_fields)
-        source = None if own or len(dataset) == 0 or last_batch == "rollover" else _prepared(dataset)
+        few = len(dataset) < (batch_size if last_batch == "discard" else 1)  # of which there is no batch
+        source = None if own or few or last_batch == "rollover" else _prepared(dataset)
         self._plain = None if source is not None else _Plain(dataset, batch_size, shuffle, last_batch, collate)
         self._new = _functools.partial(_data.Loader, source, batch_size, shuffle=shuffle, drop_last=last_batch == "discard",
                                        seed=seed)

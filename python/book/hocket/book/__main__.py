@@ -5,7 +5,7 @@ import sys
 import traceback
 
 from . import install
-from .cells import TABS, cells_of_file, run, Tab
+from .cells import TABS, cells_of_file, namespace, run
 
 
 def main():
@@ -18,10 +18,10 @@ def main():
         cells = cells_of_file(args.file, args.tab)
     except (OSError, ValueError) as error:
         parser.error(str(error))
-    namespace = {"__name__": "__main__", "tab": Tab(args.tab)}
+    names = namespace(args.tab)
     for cell in cells:
         try:
-            value = run("\n" * (cell.line - 1) + cell.code, args.file, namespace)
+            value = run("\n" * (cell.line - 1) + cell.code, args.file, names)
         except Exception:
             traceback.print_exc()
             print(f"{args.file}: the cell at line {cell.line} does not run", file=sys.stderr)

@@ -9,6 +9,8 @@ import collections
 import json
 import os
 import re
+import sys
+import types
 
 TABS = ("pytorch", "mxnet")
 DEFAULT_TAB = "mxnet"
@@ -86,6 +88,13 @@ def run(code, name, namespace):
         tree.body.pop()
     exec(compile(tree, name, "exec"), namespace)
     return eval(compile(ast.Expression(last.value), name, "eval"), namespace) if shown else None
+
+
+def namespace(tab):
+    """That of a new module __main__, in which pickles find what cells define."""
+    module = sys.modules["__main__"] = types.ModuleType("__main__")
+    module.tab = Tab(tab)
+    return vars(module)
 
 
 class Tab:

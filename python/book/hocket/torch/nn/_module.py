@@ -47,16 +47,29 @@ class _Methods:
     def replicate(self, device=None):
         return super().replicate(device_of(device))
 
+    def _renamed(self, arrays, to_own):
+        """The same with the names of the layers' own arrays in place of PyTorch's, or the other way round."""
+        names = {path: getattr(module, "_names", {}) for path, module in self.named_modules()}
+        if not to_own:
+            names = {path: {own: name for name, own in known.items()} for path, known in names.items()}
+        found = {}
+        for key, x in arrays.items():
+            path, dot, name = key.rpartition(".")
+            found[path + dot + names.get(path, {}).get(name, name)] = x
+        return found
+
     def state_dict(self):
-        return self.state()
+        """The arrays of the tree by PyTorch's names."""
+        return self._renamed(self.state(), False)
 
     def load_state_dict(self, arrays, strict=True):
-        """Counts of batches, which PyTorch's batch norms have besides, are left out."""
-        self.load({name: x for name, x in arrays.items() if not name.endswith("num_batches_tracked")}, strict)
+        """Of state_dict, or of PyTorch's; counts of batches, which PyTorch's batch norms have besides, are left out."""
+        arrays = {name: x for name, x in arrays.items() if not name.endswith("num_batches_tracked")}
+        self.load(self._renamed(arrays, True), strict)
 
     def save(self, path):
         """The parameters, as torch.save(module.state_dict(), path) saves them."""
-        _files.save(path, self.state())
+        _files.save(path, self.state_dict())
 
     def requires_grad_(self, requires_grad=True):
         return self.freeze(not requires_grad)
@@ -166,11 +179,24 @@ class Module(_Methods, _nn.Module, metaclass=_abc.ABCMeta):
         super().__init__()
 
     def __setattr__(self, name, value):
+        if isinstance(value, _core.Array) and value._has_grad():
+            self._named.add(name)
         object.__setattr__(self, name, value)
+
+    def register_buffer(self, name, tensor):
+        self._named.add(name)
+        object.__setattr__(self, name, tensor)
+
+    @property
+    def _named(self):
+        """The names of attributes that are its parameters and buffers: other arrays are none, as in PyTorch."""
+        return self.__dict__.setdefault("_names_of_arrays", set())
 
     def _parts(self):
         """Attributes themselves, as in PyTorch: no lists or dicts of them."""
-        return [(name, value) for name, value in vars(self).items() if isinstance(value, (_nn.Module, _core.Array))]
+        named = self._named
+        return [(name, value) for name, value in list(vars(self).items())
+                if isinstance(value, _nn.Module) or isinstance(value, _core.Array) and name in named]
 
 
 Module.register(_PartMethods)
