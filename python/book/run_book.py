@@ -37,7 +37,7 @@ SHORT = [
     (r"\b([\w.]+\.model_zoo\.vision\.\w+)\(pretrained=True\)", r"stand_ins.begun(\g<1>())"),  # weights that are not there
     (r"\bpretrained=True\b", "pretrained=False"),
     (r"\b(batch_size, devices, net = )256\b", r"\g<1>24"),  # so that there are five batches
-    (r"\b(batch_size=)128(, num_epochs=)5\b", r"\g<1>8\g<2>1"),
+    (r"\b(batch_size=)128(?=, num_epochs=)", r"\g<1>8"),
     (r"\b(batch_size, crop_size = )32\b", r"\g<1>4"),
     (r"\b(batch_size, max_len, num_workers = )512\b", r"\g<1>200"),
     (r"\b(batch_size = )2048\b", r"\g<1>256"),

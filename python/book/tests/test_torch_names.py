@@ -70,6 +70,11 @@ def test_layers_and_losses():
     net = nn.Sequential(nn.Linear(2, 2))
     net.add_module("last", nn.Linear(2, 1))
     assert net.last.weight.shape == (1, 2) and list(net.state_dict()) == ["0.weight", "0.bias", "last.weight", "last.bias"]
+    named = nn.Sequential()
+    named.features, named.output = nn.Linear(2, 3), nn.Linear(3, 1)
+    assert named(torch.ones(1, 2)).shape == (1, 1) and len(named.parameters()) == 4
+    named.output = nn.Linear(3, 5)
+    assert named(torch.ones(1, 2)).shape == (1, 5) and named.output is named[1]
     parts = nn.ModuleList([nn.Linear(1, 1)])
     parts.append(nn.Linear(1, 2))
     assert len(parts.parameters()) == 4 and parts[1].out_features == 2
@@ -182,7 +187,7 @@ def test_transforms_of_pictures(picture):
     assert (np.asarray(t.RandomVerticalFlip(1)(picture)) == values[::-1]).all()
     assert (np.asarray(t.CenterCrop(2)(picture)) == values[1:3, 2:4]).all()
     assert t.Resize(2)(picture).size == (3, 2) and t.Resize((3, 5))(picture).size == (5, 3)
-    assert t.RandomResizedCrop(3)(picture).size == (3, 3) and t.RandomCrop((2, 3))(picture).size == (3, 2)
+    assert t.RandomResizedCrop(3, scale=(0.5, 1), ratio=(1, 1))(picture).size == (3, 3) and t.RandomCrop((2, 3))(picture).size == (3, 2)
     assert np.abs(np.asarray(t.ColorJitter()(picture)).astype(int) - values).max() == 0
     assert t.ColorJitter(0.5, 0.5, 0.5, 0.5)(picture).size == (6, 4)
     both = t.Compose([t.ToTensor(), lambda x: x * 2, t.Normalize([1, 1, 1], [2, 2, 2])])

@@ -10,7 +10,7 @@ from . import images as _images
 
 
 def _uniform(low, high):
-    return low if low == high else float(_random.uniform((), low, high))
+    return float(_random.uniform((), low, high)) if low < high else low
 
 
 def _range(value, name, center=1.0):

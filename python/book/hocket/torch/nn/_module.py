@@ -222,6 +222,16 @@ class Sequential(_PartMethods, _nn.Sequential):
     def _parts(self):
         return [(self._said.get(i, str(i)), part) for i, part in enumerate(self._items)]
 
+    def __setattr__(self, name, value):
+        """A module that becomes an attribute is a part, the last one unless its name is there."""
+        if not isinstance(value, _nn.Module):
+            return object.__setattr__(self, name, value)
+        for number, part in enumerate(self._parts()):
+            if part[0] == name:
+                self._items[number] = value
+                return None
+        self.add_module(name, value)
+
     def __getattr__(self, name):
         for number, said in self.__dict__.get("_said", {}).items():
             if said == name:
