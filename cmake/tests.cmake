@@ -156,6 +156,10 @@ target_include_directories(program_models PRIVATE "${PROJECT_SOURCE_DIR}/example
 if(HOCKET_SANITIZE STREQUAL "thread")
   set_property(TEST program.empty_extents PROPERTY ENVIRONMENT_MODIFICATION "TSAN_OPTIONS=string_append::atexit_sleep_ms=0")
 endif()
+# A program's own kernels, operators, promises and failures: some 450 programs.
+if(NOT HOCKET_SANITIZE)
+  hocket_test(program.random_programs.many program program_random_programs 150)
+endif()
 # Nothing that is used rightly may be taken for a use after release.
 if(NOT HOCKET_SANITIZE STREQUAL "thread")
   hocket_test(program.random_programs.check program program_random_programs)

@@ -12,7 +12,7 @@ set(check_tests
   "^html\\."                          # a browser
   "^install\\.(pkg_config|static|find_package_c$)"
   "^program\\.conformance\\..*"       # other devices and orders
-  "^program\\.(random_programs|random_captures)\\.(check|sim)"
+  "^program\\.(random_programs|random_captures)\\.(check|many|sim)"
   "^program\\.(loss_curves|python_files\\.safetensors|same_shares|same_training|save_killed)$"
   "^python\\.(array_api_strict|array_api_table|book|cross_check|leaks|notebooks|robustness|sharing|stubs|torch_book|torch_cross_check|tutorial|world)$"
   "^unit\\.(check_symbols|conv2d|conv2d_kernel|scalar_math|zip_writer)$"

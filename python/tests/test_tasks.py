@@ -205,6 +205,30 @@ def test_promise():
         promise.keep()
 
 
+WAITING = """
+import threading, time
+import hocket as hk
+
+def keep(promise):
+    time.sleep(0.05)
+    promise.view()[:] = 5
+    promise.keep()
+
+for look in (lambda x: x + 1, lambda x: x + 0, lambda x: hk.wait() or x, lambda x: x):
+    x = hk.zeros(4)
+    thread = threading.Thread(target=keep, args=(hk.promise(writes=[x]),))
+    thread.start()
+    print(float(look(x)[0]))
+    thread.join()
+"""
+
+
+@pytest.mark.parametrize("engine", ["async", "serial"])
+def test_a_thread_that_waits_lets_others_keep(engine):
+    done = subprocess.run([sys.executable, "-c", WAITING], env={**os.environ, "HOCKET_ENGINE": engine}, capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["6.0", "5.0", "5.0", "5.0"], done.stderr
+
+
 def test_promise_fails():
     x = hk.zeros(3)
     hk.promise(writes=[x], name="camera").fail("no frame")

@@ -338,7 +338,8 @@ void hki_array_range(const hk_array *x, uint64_t *begin, uint64_t *end)
     *end = access.end;
 }
 
-/* The longest step of x, and what its elements span of each row of that pitch; pitch 0: there is no such row. */
+/* The longest step of x, and what its elements span of each row of that pitch; pitch 0: there is
+ * no such row. */
 typedef struct row_span {
     int64_t pitch, begin, width; /* elements */
 } row_span;

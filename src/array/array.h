@@ -198,7 +198,8 @@ extern hk_array hki_no_memory_array; /* it, perhaps without its record yet: to c
 /* The bytes of x's storage that its elements span: [*begin, *end), at least one byte: for an array without
  * elements, the one behind the storage's last. */
 void hki_array_range(const hk_array *x, uint64_t *begin, uint64_t *end);
-/* False where no element of one is in the memory of the other: they are apart, or blocks side by side in rows of one pitch. */
+/* False where no element of one is in the memory of the other: they are apart, or blocks side by
+ * side in rows of one pitch. */
 bool hki_arrays_overlap(const hk_array *a, const hk_array *b);
 /* An access to x: mode as for tasks; HKI_HEAL is dropped when x does not fill its range without gaps. */
 hki_access hki_array_access(const hk_array *x, unsigned mode);

@@ -17,12 +17,12 @@ typedef struct hki_hook_table {
      * ends it, when nothing runs any more. Neither may ask for the default runtime. */
     void (*runtime_started)(struct hki_runtime *runtime);
     void (*runtime_ending)(struct hki_runtime *runtime);
+    /* When a runtime ends, first, while the engine works: sees to it that tasks of classes that
+     * are promises end. */
+    void (*promises_end)(struct hki_runtime *runtime);
     /* Then, to see to it that tasks of classes that are outside end; true: what has been
      * issued is done before the runtime ends, else it is cancelled. */
     bool (*runtime_stopping)(struct hki_runtime *runtime);
-    /* First of all, while the engine works: sees to it that tasks of classes that are promises
-     * end. */
-    void (*promises_end)(struct hki_runtime *runtime);
     /* When all tasks have ended: when it returns, no thread is in hki_task_end any more. */
     void (*runtime_stopped)(struct hki_runtime *runtime);
     /* What the plug-in for GPUs is given. */
@@ -69,8 +69,7 @@ typedef struct hki_hook_table {
 
 extern hki_hook_table hki_hooks;
 
-/* ---- what the table holds, by the rooms that define it
- * -------------------------------------------------- */
+/* ---- what the table holds, by the rooms that define it --------------------------------------- */
 
 void hki_trace_runtime_started(struct hki_runtime *runtime);
 void hki_trace_runtime_ending(struct hki_runtime *runtime);

@@ -110,9 +110,9 @@ typedef struct hki_recorder_class {
     void (*drop)(hki_device *device, hki_recording *recording);
 } hki_recorder_class;
 
-/* What a kind of device does; all slots are filled unless marked optional. */
 typedef void hki_launch_fn(void *argument, void *stream, void *workspace);
 
+/* What a kind of device does; all slots are filled unless marked optional. */
 typedef struct hki_device_class {
     hki_device_kind kind;
     const char *kind_name;     /* "cpu" */
@@ -166,8 +166,9 @@ typedef struct hki_device_class {
     /* Devices whose kernels are not those of the operator table; NULL where they are. Called in a task of the device's
      * HKI_QUEUE_COMPUTE by the one thread of the queue. All addresses are of the device's memory. */
     void (*run_call)(hki_device *device, const struct hki_kernel_call *call); /* the whole call */
-    /* Optional: a program's own kernel. Calls launch with the queue's stream, and as many bytes of the
-     * device's memory (NULL for 0), which are its own until all that it launches has ended. */
+    /* Optional: a program's own kernel. Calls launch with the queue's stream, and as many bytes
+     * of the device's memory (NULL for 0), which are its own until all that it launches has
+     * ended. */
     void (*run_own)(hki_device *device, size_t workspace_bytes, hki_launch_fn *launch,
                     void *argument);
     /* Of one shape and dtype, with any strides. */

@@ -30,7 +30,7 @@ static const hk_status *drain(hki_runtime *runtime, const hki_device *device)
     hki_wait_point point = hki_tracing_wait(runtime);
     if (runtime->serial) {
         hki_lock_acquire(&runtime->serial_lock);
-        hki_promises_await_locked(runtime, NULL);
+        over = hki_promises_await_locked(runtime, NULL, &blocking);
         hki_lock_release(&runtime->serial_lock);
     }
     for (int i = 0; over && !runtime->serial && i < runtime->queue_count; i++)

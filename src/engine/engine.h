@@ -87,8 +87,8 @@ typedef struct hki_task_class {
     /* `run` gives the task, of one piece and a CPU device, to somebody outside the engine, who ends it by hki_task_end: then,
      * not when `run` returns, it is over. It has no prepare and no join. */
     bool is_outside;
-    /* With is_outside: the program itself ends the task, some time. The serial engine goes on meanwhile, and waits where
-     * something needs what the task writes. */
+    /* With is_outside: the program itself ends the task, some time. The serial engine goes on
+     * meanwhile, and waits where something needs what the task writes. */
     bool is_promise;
     /* `run` is called although inputs have failed, which hki_task_failure tells: others wait for what it has to say. */
     bool takes_failed;

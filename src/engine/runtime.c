@@ -120,7 +120,7 @@ static void drain(hki_runtime *runtime)
 {
     if (runtime->serial) {
         hki_lock_acquire(&runtime->serial_lock);
-        hki_promises_await_locked(runtime, NULL);
+        hki_promises_await_locked(runtime, NULL, NULL);
         hki_lock_release(&runtime->serial_lock);
         return;
     }
@@ -134,6 +134,8 @@ static void drain(hki_runtime *runtime)
 static void runtime_end(hki_runtime *runtime)
 {
     atomic_store(&runtime->ending, true);
+    if (!runtime->serial)
+        hki_holds_end_all(runtime); /* files may wait behind them */
     if (hki_hooks.promises_end)
         hki_hooks.promises_end(runtime);
     if (hki_hooks.runtime_stopping && hki_hooks.runtime_stopping(runtime))

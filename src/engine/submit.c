@@ -83,27 +83,38 @@ static uint64_t take_sequence_locked(hki_runtime *runtime, hki_task *task)
     return sequence;
 }
 
-/* Again from the first one, while waiting has let others issue. */
-static void await_promises_locked(const hki_task *task)
+/* False: interrupted. */
+static bool await_promises_locked(const hki_task *task)
 {
     hki_runtime *runtime = task->runtime;
-    for (int i = 0; i < task->spec.access_count && runtime->promised; i++) {
-        if (!hki_promise_is_open_locked(runtime, &task->spec.accesses[i]))
-            continue;
-        hki_promises_await_locked(runtime, &task->spec.accesses[i]);
-        i = -1;
-    }
+    hki_blocking blocking = {0};
+    bool over = true;
+    for (int i = 0; i < task->spec.access_count && runtime->promised && over; i++)
+        if (hki_promise_is_open_locked(runtime, &task->spec.accesses[i])) {
+            over = hki_promises_await_locked(runtime, &task->spec.accesses[i], &blocking);
+            i = -1; /* others may have issued meanwhile */
+        }
     hki_promises_complete_locked(runtime);
+    hki_blocking_end(&blocking);
+    return over;
+}
+
+/* It has not begun, so that what it would write is intact. Takes the record. */
+static void cancel(hki_task *task, const hk_status *why)
+{
+    hki_executor executor = {0};
+    hki_task_fail_with(task, why);
+    hki_task_complete(&executor, task);
+    hki_slot_give_back(&executor.returns);
 }
 
 static uint64_t submit_serial(hki_task *task)
 {
     hki_runtime *runtime = task->runtime;
     bool nested = hki_in_task(); /* then this thread holds the lock already */
-    if (!nested) {
+    if (!nested)
         hki_lock_acquire(&runtime->serial_lock);
-        await_promises_locked(task);
-    }
+    const bool may_run = nested || await_promises_locked(task);
     hki_biased_acquire(&runtime->issue_lock);
     const uint64_t sequence = take_sequence_locked(runtime, task);
     note_issued_locked(runtime, task);
@@ -111,7 +122,10 @@ static uint64_t submit_serial(hki_task *task)
     hki_tracing_issue_locked(task);
     hki_biased_release(&runtime->issue_lock);
     hki_tracing_ready(task);
-    hki_execute_foreign((hki_claim){task, -1});
+    if (may_run)
+        hki_execute_foreign((hki_claim){task, -1});
+    else
+        cancel(task, hki_interrupted(task->spec.operation));
     if (!nested)
         hki_lock_release(&runtime->serial_lock);
     hki_this_thread.last_sequence = sequence; /* again: the task may have submitted others here */

@@ -4,9 +4,9 @@
 hki_hook_table hki_hooks = {
     .runtime_started = hki_trace_runtime_started,
     .runtime_ending = hki_trace_runtime_ending,
+    .promises_end = hki_promises_end,
     .runtime_stopping = hki_world_runtime_stopping,
     .runtime_stopped = hki_world_runtime_stopped,
-    .promises_end = hki_promises_end,
     .cuda_host = &hki_cuda_host_table,
     .tape_drop = hki_tape_drop,
     .tape_record_view = hki_tape_record_view,

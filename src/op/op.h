@@ -397,8 +397,9 @@ struct hk_op {
     bool pinned; /* outputs on a CPU device are in pinned memory, where there are accelerators */
     bool elementwise; /* element i of the output depends on element i of each input, broadcast
                                 to it; so that the output may be one of the inputs: hk_<op>_into */
-    bool
-        strided_output; /* its kernel writes output 0 as that lies; else, unless elementwise, one with gaps is copied */
+    /* Its kernel writes output 0 as that lies; else, unless elementwise, one with gaps is
+     * copied. */
+    bool strided_output;
     uint8_t in_place; /* bit i: input i may be the output itself, element for element */
     bool infallible;  /* its kernel never fails */
     /* Optional: the input whose elements its kernel refuses unless they are in [0, size of index_axis of input 0), which
@@ -419,9 +420,11 @@ struct hk_op {
     /* Optional: it takes any number of inputs, one at least, under the one name of its signature, and does all by calls of other
      * operators; of the rest of this structure only what describes it counts. */
     hk_array *(*variadic)(hk_array *const *inputs, int count, const void *options);
-    /* Optional: the whole result as views and calls of other operators, in place of view, plan and kernel, so that it runs on
-     * every device. The tape notes those calls; with a grad it notes this one alone. Always a new handle. Further outputs go to
-     * call->more. infer has been asked. Of an operator with a kernel: NULL, by shapes and dtypes alone, means that this runs. */
+    /* Optional: the whole result as views and calls of other operators, in place of view, plan
+     * and kernel, so that it runs on every device. The tape notes those calls; with a grad it
+     * notes this one alone. Always a new handle. Further outputs go to call->more. infer has
+     * been asked. Of an operator with a kernel: NULL, by shapes and dtypes alone, means that
+     * this runs. */
     hk_array *(*compose)(const hki_call *call);
     /* Optional: the result as a view of input 0, when the strides allow it; NULL: run the kernel. */
     hk_array *(*view)(const hki_call *call);
@@ -531,9 +534,9 @@ void hki_op_call_into(const hk_op *op, hk_array *const *inputs, int input_count,
 void hki_op_call_gradient_into(const hk_op *op, hk_array *const *inputs, int input_count,
                                const void *options, hk_array *out);
 
-/* Calls an operator of several outputs, which overwrite these arrays, mostly some of its inputs, in one pass. They are contiguous,
- * unless its kernel writes them as they lie. What cannot be done, or has failed inputs, fails all of them; their old values stand.
- * Not on the tape. */
+/* Calls an operator of several outputs, which overwrite these arrays, mostly some of its inputs,
+ * in one pass. They are contiguous, unless its kernel writes them as they lie. What cannot be
+ * done, or has failed inputs, fails all of them; their old values stand. Not on the tape. */
 void hki_op_call_update(const hk_op *op, hk_array *const *inputs, int input_count,
                         const void *options, hk_array *const *updated, int count);
 

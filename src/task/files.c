@@ -94,7 +94,7 @@ typedef struct saving {
     size_t count;
     hk_save_options options;
     hk_save_entry *entries;
-    char *path, *texts; /* NULL: that argument is NULL */
+    char *path; /* NULL: that argument is NULL */
 } saving;
 
 /* Behind the struct: entries, metadata, texts. With self NULL it only counts. */
@@ -177,9 +177,9 @@ static void save(job *argument, const hk_task_view *to)
 /* Its values now, in the host's memory. Counted. */
 static hk_array *snapshot(hk_array *x)
 {
-    hki_device *device = x->storage->device;
-    if (!device->class || x->failed)
+    if (x->failed)
         return hk_array_retain(x);
+    hki_device *device = x->storage->device;
     return hk_take(hki_device_is_host(device)
                        ? (hk_copy)(x)
                        : (hk_to_device)(x, (hk_device){hki_device_of_host(device)}));

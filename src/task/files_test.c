@@ -130,7 +130,10 @@ static void test_end(hk_engine engine)
                       &(hk_save_options){.format = HK_FORMAT_SAFETENSORS});
     }
     hk_save_async(path, &(const hk_save_entry){"x", x}, 1, NULL);
-    hk_runtime_deinit();
+    hk_loan loan;
+    CHECK(hk_ok(hk_data_borrow(x, HK_BORROW_WRITE, &loan)));
+    hk_save_async(fixture_path("lent.npy"), &(const hk_save_entry){"x", x}, 1, NULL);
+    hk_runtime_deinit(); /* says that x is still lent */
     hk_promise_keep(forgotten);
     start(engine);
     check_file(path, "x", 4);

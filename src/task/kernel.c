@@ -132,17 +132,16 @@ static bool check_device(refusal *self, const hki_kernel_run *run)
                           "array to another device",
                           i, device->name, run->device->name);
     }
+    if (run->device->class->kind != HKI_CPU && run->kernel.waits)
+        return refuse(self, HK_UNSUPPORTED,
+                      "%s is of arrays on CPU devices, not on %s; hk_to_device brings arrays there",
+                      run->promise ? "a promise" : "a kernel that waits", run->device->name);
     const bool is_gpu = run->device->class->run_own;
     if (!(is_gpu ? run->kernel.cuda : run->kernel.cpu))
         return refuse(self, HK_UNSUPPORTED,
                       "the kernel has no function for %s: its %s is NULL; hk_to_device brings "
                       "arrays to another device",
                       run->device->name, is_gpu ? "cuda" : "cpu");
-    if (run->device->class->kind != HKI_CPU && run->kernel.waits)
-        return refuse(self, HK_UNSUPPORTED,
-                      "a kernel that waits runs on CPU devices, not on %s; hk_to_device brings "
-                      "arrays there",
-                      run->device->name);
     if (run->device->class->kind == HKI_SIM && !run->kernel.cost_ns)
         return refuse(self, HK_UNSUPPORTED,
                       "%s is a simulated device, which needs to know how long the kernel takes; "

@@ -6,10 +6,7 @@
 #include "engine/wait/blocking.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
 #include <time.h>
 
 _Atomic(int64_t) hki_promise_patience_ns = 10000000000;
@@ -85,10 +82,10 @@ static void sleep_locked(int64_t ns)
     pthread_cond_timedwait(&promises.more, &promises.lock, &until);
 }
 
-static void *watch(void *argument)
+static void watch(hki_task *none, void *argument)
 {
+    (void)none;
     (void)argument;
-    prctl(PR_SET_NAME, "hocket-promises", 0, 0, 0);
     pthread_mutex_lock(&promises.lock);
     for (int idle = 0; idle < IDLE_LOOKS; idle = promises.first ? 0 : idle + 1) {
         const int64_t patience_ns = atomic_load(&hki_promise_patience_ns);
@@ -98,22 +95,6 @@ static void *watch(void *argument)
     }
     promises.is_watched = false;
     pthread_mutex_unlock(&promises.lock);
-    return NULL;
-}
-
-/* Without a thread nobody is told, and all else works. */
-static void have_watched_locked(void)
-{
-    sigset_t all, before;
-    pthread_t thread;
-    if (promises.is_watched)
-        return;
-    sigfillset(&all); /* signals go to the program's own threads */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    promises.is_watched = !pthread_create(&thread, NULL, watch, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (promises.is_watched)
-        pthread_detach(thread);
 }
 
 /* In the child of a fork, where the parent's are nobody's. */
@@ -167,7 +148,8 @@ void hki_promise_begin(hk_promise *self, hki_task *task, void *payload)
     if (is_open) {
         self->next = promises.first;
         promises.first = self;
-        have_watched_locked();
+        /* Without a thread nobody is told, and all else works. */
+        promises.is_watched = promises.is_watched || hki_kernel_thread_run(watch, NULL, NULL);
         atomic_store(&self->stage, BEGUN);
         hki_futex_wake(&self->stage, INT32_MAX);
     }

@@ -38,7 +38,7 @@ static void fill(hk_promise *promise, float value)
         ((float *)view.data)[i * view.strides[0]] = value + (float)i;
 }
 
-/* ---- one -------------------------------------------------------------------------------------- */
+/* ---- one ------------------------------------------------------------------------------------- */
 
 static void test_kept_before(hk_engine engine)
 {
@@ -183,7 +183,7 @@ static void test_window(void)
     hk_runtime_deinit();
 }
 
-/* ---- one that nobody keeps ---------------------------------------------------------------------- */
+/* ---- one that nobody keeps ------------------------------------------------------------------- */
 
 static void *wait_for_it(void *x)
 {
@@ -223,7 +223,7 @@ static void test_message(hk_engine engine)
     unlink(path);
 }
 
-/* ---- many ------------------------------------------------------------------------------------- */
+/* ---- many ------------------------------------------------------------------------------------ */
 
 enum { COUNT = 100000, THREADS = 8, CHUNK = 2000 };
 enum { KEEP, BREAK, FORGET };

@@ -1,4 +1,5 @@
-/* A program's own kernels on a GPU: their order with Hocket's calls, views, scratch, failures, captured steps. */
+/* A program's own kernels on a GPU: their order with Hocket's calls, views, scratch, failures,
+ * captured steps. */
 #include "check.h"
 
 #include <dlfcn.h>

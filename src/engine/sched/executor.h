@@ -57,10 +57,6 @@ void hki_promise_put_locked(hki_task *task);
 bool hki_promise_is_open_locked(hki_runtime *runtime, const hki_access *access);
 /* Of those that have been. */
 void hki_promises_complete_locked(hki_runtime *runtime);
-/* Without the lock, until runtime->promise_ends is not `seen` any more, or so long; -1: for ever. */
-void hki_promises_sleep_locked(hki_runtime *runtime, uint32_t seen, int64_t timeout_ns);
-/* Blocks until none that conflicts is open, and completes them. The lock is released meanwhile. */
-void hki_promises_await_locked(hki_runtime *runtime, const hki_access *access);
 /* Once the runtime is ending: a thread that still issues a task, or makes one ready, finishes it, cancelled, in place. */
 void hki_cancel_all(hki_runtime *runtime);
 

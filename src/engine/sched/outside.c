@@ -18,7 +18,7 @@ void hki_outside_await(hki_task *task)
     atomic_store(&task->signalled, 0);
 }
 
-/* ---- promises, in the serial engine -------------------------------------------------------------------------------------- */
+/* ---- promises, in the serial engine ---------------------------------------------------------- */
 
 static bool conflict(const hki_task *task, const hki_access *access)
 {
@@ -62,26 +62,7 @@ void hki_promises_complete_locked(hki_runtime *runtime)
     hki_slot_give_back(&executor.returns);
 }
 
-void hki_promises_sleep_locked(hki_runtime *runtime, uint32_t seen, int64_t timeout_ns)
-{
-    hki_lock_release(&runtime->serial_lock);
-    atomic_fetch_add(&runtime->scheduler->waiters, 1);
-    hki_futex_wait(&runtime->promise_ends, seen, timeout_ns);
-    atomic_fetch_sub(&runtime->scheduler->waiters, 1);
-    hki_lock_acquire(&runtime->serial_lock);
-}
-
-void hki_promises_await_locked(hki_runtime *runtime, const hki_access *access)
-{
-    uint32_t seen = atomic_load(&runtime->promise_ends);
-    while (hki_promise_is_open_locked(runtime, access)) {
-        hki_promises_sleep_locked(runtime, seen, -1);
-        seen = atomic_load(&runtime->promise_ends);
-    }
-    hki_promises_complete_locked(runtime);
-}
-
-/* ---- ending ---------------------------------------------------------------------------------------------------------------- */
+/* ---- ending ---------------------------------------------------------------------------------- */
 
 static void note_failure(hki_task *task, const hki_outside_end *end)
 {

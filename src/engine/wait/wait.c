@@ -192,24 +192,29 @@ const hk_status *hki_wait_hold(const hki_waiting *self, bool writes, hki_task **
     return status;
 }
 
-/* The serial engine's. False: interrupted. */
-static bool await_promises_locked(const hki_waiting *self, hki_blocking *blocking)
+bool hki_promises_await_locked(hki_runtime *runtime, const hki_access *access,
+                               hki_blocking *blocking)
 {
-    hki_runtime *runtime = self->var->runtime;
-    const hki_access access = {self->var, self->begin, self->end, HKI_READ};
-    const bool is_told = self->keep && hki_blocking_is_told();
-    for (;;) {
+    const bool is_told = blocking && hki_blocking_is_told();
+    bool is_over = false;
+    atomic_fetch_add(&runtime->scheduler->waiters, 1);
+    while (!is_over) {
         const uint32_t seen = atomic_load(&runtime->promise_ends);
-        if (!hki_promise_is_open_locked(runtime, &access))
+        is_over = !hki_promise_is_open_locked(runtime, access);
+        if (is_over)
             break;
         if (is_told)
             hki_blocking_begin(blocking);
-        hki_promises_sleep_locked(runtime, seen, is_told ? HKI_LOOK_NS : -1);
-        if (is_told && hki_blocking_look(blocking, hki_clock_ns()))
-            return false;
+        hki_lock_release(&runtime->serial_lock);
+        hki_futex_wait(&runtime->promise_ends, seen, is_told ? HKI_LOOK_NS : -1);
+        const bool is_left = is_told && hki_blocking_look(blocking, hki_clock_ns());
+        hki_lock_acquire(&runtime->serial_lock);
+        if (is_left)
+            break;
     }
+    atomic_fetch_sub(&runtime->scheduler->waiters, 1);
     hki_promises_complete_locked(runtime);
-    return true;
+    return is_over;
 }
 
 const hk_status *hki_wait_with(const hki_waiting *self)
@@ -225,7 +230,8 @@ const hk_status *hki_wait_with(const hki_waiting *self)
     hki_blocking blocking = {0};
     bool over = acquire(&runtime->serial_lock, self->keep ? &blocking : NULL);
     const bool is_locked = over;
-    over = over && await_promises_locked(self, &blocking);
+    const hki_access access = {self->var, self->begin, self->end, HKI_READ};
+    over = over && hki_promises_await_locked(runtime, &access, self->keep ? &blocking : NULL);
     hki_tracing_waited(&point, HKI_TRACE_WAIT_ARRAY, -1);
     const hk_status *status = over ? read_range(self) : hki_interrupted("wait");
     if (is_locked)

@@ -14,6 +14,11 @@ const hk_status *hki_wait_hold(const hki_waiting *waiting, bool writes, hki_task
  * takes a place in the order of calls, and gradients that read the range are to fail. Does not
  * block. */
 void hki_wait_note_write(const hki_waiting *self);
+/* The serial engine's, whose lock is expected, and released meanwhile: blocks until no promise that
+ * conflicts with the access (NULL: any) is open, and completes those that are not. False: it was
+ * interrupted. blocking: NULL where it must not be. */
+bool hki_promises_await_locked(hki_runtime *runtime, const hki_access *access,
+                               hki_blocking *blocking);
 /* Ends a wait that is over: what it held back goes on. */
 void hki_wait_end(hki_task *task);
 /* The task, or, if that is NULL, some call, of the device unless that is NULL, is behind a hold (hold.c) that this thread began,

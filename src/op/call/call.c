@@ -325,8 +325,8 @@ static hk_array *composition(hki_call *call)
     return result;
 }
 
-/* What it makes on the way goes before it returns. Apart from calls of kernels, which need no scope. False: there is a kernel for
- * this call. */
+/* What it makes on the way goes before it returns. Apart from calls of kernels, which need no
+ * scope. False: there is a kernel for this call. */
 static __attribute__((noinline)) bool compose(hki_call *call, hk_array **outputs)
 {
     const hk_op *op = call->op;

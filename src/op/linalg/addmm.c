@@ -87,7 +87,7 @@ static void addmm_plan(const hki_call *call, hki_plan *plan)
     plan->flops = 2 * parts * count * (double)m * (double)n * (double)k;
 }
 
-/* ---- kernel ----------------------------------------------------------------------------------------------- */
+/* ---- kernel ---------------------------------------------------------------------------------- */
 
 hki_blas_matrix hki_update_c(const hki_tensor *c, const hki_tensor *out, int64_t matrix)
 {
@@ -192,7 +192,7 @@ static void addmm_kernel(const hki_kernel_call *call, int64_t piece, int64_t beg
     hki_linalg_end(&work);
 }
 
-/* ---- gradient ----------------------------------------------------------------------------------------------- */
+/* ---- gradient -------------------------------------------------------------------------------- */
 
 hk_array *hki_update_times(hk_array *x, double factor)
 {
@@ -224,7 +224,7 @@ static void addmm_grad(hki_grad_call *call)
             hki_update_gradient(call, 2, alpha, hki_matrix_times(hki_matrix_adjoint(a), dy));
 }
 
-/* ---- conformance -------------------------------------------------------------------------------------------- */
+/* ---- conformance ----------------------------------------------------------------------------- */
 
 /* The element of x, broadcast to `out`, that stands for that one of it. */
 static double element_of(const hk_dims *x, const double *items, const hk_dims *out, int64_t index)

@@ -1,7 +1,9 @@
-/* What BLAS and LAPACK do in place with one matrix on one core, wherever that lies: as it is, or as a block of another one.
- * Matrices have a step of 1 along their rows or their columns: hki_blas_takes. Call hki_blas_memory_reserve() first.
+/* What BLAS and LAPACK do in place with one matrix on one core, wherever that lies: as it is, or
+ * as a block of another one. Matrices have a step of 1 along their rows or their columns:
+ * hki_blas_takes. Call hki_blas_memory_reserve() first.
  *
- * Items may be complex. The bytes of a result follow from items, sizes, steps and the kernels' instruction set.
+ * Items may be complex. The bytes of a result follow from items, sizes, steps and the kernels'
+ * instruction set.
  *
  * Threads: thread-safe, no locks; each call uses the calling thread only. */
 #ifndef HOCKET_OP_KERNELS_BLAS_KERNEL_H
@@ -20,7 +22,8 @@ typedef struct hki_blas_matrix {
 
 /* Whether the routines below take it as it lies. Those that only copy take every matrix. */
 bool hki_blas_takes(const hki_blas_matrix *x);
-/* Whether the items of a row, rather than those of a column, lie side by side; hki_blas_takes it. */
+/* Whether the items of a row, rather than those of a column, lie side by side; hki_blas_takes
+ * it. */
 bool hki_blas_is_by_rows(const hki_blas_matrix *x);
 static inline hki_blas_matrix hki_blas_transposed(hki_blas_matrix x)
 {
@@ -44,20 +47,21 @@ typedef struct hki_blas {
     /* to = x, of one shape; to = beta x, where x is not read if beta is 0. */
     void (*copy)(hki_blas_matrix x, hki_blas_matrix to);
     void (*scale)(double beta, hki_blas_matrix x, hki_blas_matrix to);
-    /* to = the mean of x and above^H, or x where `above` has no data; of a lower triangle, with a real diagonal, and zeros above it. `to`
-     * may be x, and x above^T. False where something that was read is NaN or infinite. */
+    /* to = the mean of x and above^H, or x where `above` has no data; of a lower triangle, with
+     * a real diagonal, and zeros above it. `to` may be x, and x above^T. False where something
+     * that was read is NaN or infinite. */
     bool (*gather_hermitian)(bool triangle, hki_blas_matrix x, hki_blas_matrix above,
                              hki_blas_matrix to);
-    /* The lower triangle of a (n,n) becomes L of a = L L^H. Returns 0; or i, where the leading i x i matrix is not positive
-     * definite. */
+    /* The lower triangle of a (n,n) becomes L of a = L L^H. Returns 0; or i, where the leading i
+     * x i matrix is not positive definite. */
     int (*cholesky)(hki_blas_matrix a);
     /* b becomes the y of op(t) y = b; right: of y op(t) = b. */
     void (*solve_triangular)(hki_triangle how, bool right, hki_blas_matrix t, hki_blas_matrix b);
     /* c = alpha x y + beta c. */
     void (*product)(double alpha, hki_blas_matrix x, hki_blas_matrix y, double beta,
                     hki_blas_matrix c);
-    /* One triangle of c (n,n) = alpha x x^T + beta c, of complex numbers x x^H, whose diagonal becomes real. Complex x and c lie
-     * side by side in the same direction. */
+    /* One triangle of c (n,n) = alpha x x^T + beta c, of complex numbers x x^H, whose diagonal
+     * becomes real. Complex x and c lie side by side in the same direction. */
     void (*rank_k)(bool upper, double alpha, hki_blas_matrix x, double beta, hki_blas_matrix c);
 } hki_blas;
 

@@ -1,6 +1,7 @@
-/* The routines of one dtype; blas_kernel.c includes this once for each. It wants ITEM; NAME(x): x with the dtype's suffix; BLAS(x): the
- * routine x; RANK_K: the routine that updates one triangle; REAL: the type of its factors; FACTOR(x): a factor as other routines
- * take it, a value or a pointer; LAPACK(x): the routine x; REAL_PART(x), CONJUGATE(x). */
+/* The routines of one dtype; blas_kernel.c includes this once for each. It wants ITEM; NAME(x):
+ * x with the dtype's suffix; BLAS(x): the routine x; RANK_K: the routine that updates one
+ * triangle; REAL: the type of its factors; FACTOR(x): a factor as other routines take it, a
+ * value or a pointer; LAPACK(x): the routine x; REAL_PART(x), CONJUGATE(x). */
 
 static void NAME(copy)(hki_blas_matrix x, hki_blas_matrix to)
 {

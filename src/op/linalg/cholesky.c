@@ -1,4 +1,5 @@
-/* Cholesky's factors: of small matrices by LAPACK, of large ones in tiles, by calls that find their order and their cores themselves. */
+/* Cholesky's factors: of small matrices by LAPACK, of large ones in tiles, by calls that find
+ * their order and their cores themselves. */
 #include "op/linalg/cholesky.h"
 #include "op/linalg/linalg.h"
 #include "op/linalg/views.h"

@@ -1,5 +1,5 @@
-/* Cholesky's factors of large matrices: right-looking, on tiles that are arrays of their own, so that calls on them conflict in
- * nothing but what they share. */
+/* Cholesky's factors of large matrices: right-looking, on tiles that are arrays of their own, so
+ * that calls on them conflict in nothing but what they share. */
 #include "base/integer.h"
 #include "op/call/capture.h"
 #include "op/linalg/cholesky.h"
@@ -18,7 +18,7 @@ bool hki_cholesky_is_tiled(const hk_dims *shape)
     return shape->dims[shape->ndim - 1] >= TILED_FROM;
 }
 
-/* ---- parts -------------------------------------------------------------------------------------------------- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 #define CHOLESKY_GATHER_OPTIONS(F, op)                                                             \
     HKI_BLOCK_OPTIONS(F, op)                                                                       \
@@ -112,7 +112,7 @@ const hk_op hki_op_cholesky_block = {
     .untested = "tiles_test.c tests it",
 };
 
-/* ---- composition ---------------------------------------------------------------------------------------------- */
+/* ---- composition ----------------------------------------------------------------------------- */
 
 typedef struct tiling {
     hki_block_options block;
@@ -166,11 +166,8 @@ static void update_column(const tiling *self, int64_t k, int64_t j)
     HK_SCOPE;
     hk_array *left = *tile_at(self, j, k), *corner = *tile_at(self, j, j);
     hk_array *turned = j + 1 < self->count ? hki_matrix_adjoint(left) : NULL;
-    hki_op_call_into(&hki_op_syrk, (hk_array *const[]){corner, left}, 2, &(const struct {
-        hki_addmm_options less;
-        bool upper;
-    }){less, false},
-                     corner);
+    hki_op_call_into(&hki_op_syrk, (hk_array *const[]){corner, left}, 2,
+                     &(const hki_syrk_options){.alpha = -1, .beta = 1}, corner);
     for (int64_t i = j + 1; i < self->count; i++) {
         hk_array *tile = *tile_at(self, i, j);
         hki_op_call_into(&hki_op_addmm, (hk_array *const[]){tile, *tile_at(self, i, k), turned}, 3,

@@ -1,5 +1,6 @@
 /* Decompositions of several results: eigh, svd, qr. Gradients are composed of products. */
 #include "op/call/call.h"
+#include "op/linalg/panels.h"
 #include "op/linalg/phases.h"
 #include "op/linalg/qr.h"
 #include "op/linalg/spectrum.h"
@@ -429,7 +430,7 @@ static hk_array *qr_compose(const hki_call *call)
 {
     hk_array *x = call->arrays[0];
     const hki_stack stack = hki_stack_of_call(call);
-    if (!hki_qr_is_tiled(&x->shape))
+    if (!hki_is_in_panels(&x->shape))
         return NULL;
     hk_array *q = hki_made_in_parts(call, 0), *r = hki_made_in_parts(call, 1);
     call->more[0] = r;

@@ -1,6 +1,7 @@
 /* What factors of square matrices give: solve, inv. */
 #include "op/linalg/linalg.h"
 #include "op/linalg/lu.h"
+#include "op/linalg/panels.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -33,7 +34,7 @@ static bool solve_infer(hki_call *call)
 
 static hk_array *solve_compose(const hki_call *call)
 {
-    return hki_lu_is_tiled(&call->inputs[0]->shape) ? hki_solve_tiled(call) : NULL;
+    return hki_is_in_panels(&call->inputs[0]->shape) ? hki_solve_tiled(call) : NULL;
 }
 
 static void solve_plan(const hki_call *call, hki_plan *plan)
@@ -199,7 +200,7 @@ static void inv_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin
 
 static hk_array *inv_compose(const hki_call *call)
 {
-    return hki_lu_is_tiled(&call->inputs[0]->shape) ? hki_inv_tiled(call) : NULL;
+    return hki_is_in_panels(&call->inputs[0]->shape) ? hki_inv_tiled(call) : NULL;
 }
 
 static void inv_grad(hki_grad_call *call)

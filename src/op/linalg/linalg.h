@@ -5,6 +5,16 @@
 #include "op/linalg/linalg_kernel.h"
 #include "op/op.h"
 
+/* hki_<name>_of: the routines of that dtype, a real or complex one. */
+#define HKI_ROUTINES_OF(name)                                                                      \
+    static inline const hki_##name *hki_##name##_of(hk_dtype dtype)                                \
+    {                                                                                              \
+        return dtype == HK_F32   ? &hki_##name##_f32                                               \
+               : dtype == HK_F64 ? &hki_##name##_f64                                               \
+               : dtype == HK_C64 ? &hki_##name##_c64                                               \
+                                 : &hki_##name##_c128;                                             \
+    }
+
 typedef struct hki_stack {
     int64_t count; /* of matrices */
     int64_t rows, columns;
@@ -30,7 +40,8 @@ bool hki_linalg_check_small(hki_call *call);
 /* From plan: pieces of whole matrices of output or input `like`, for routines that take about `flops` operations for each. */
 void hki_linalg_plan(hki_plan *plan, const hki_stack *stack, double flops);
 
-/* Where the matrix of a call is a block of that one of a stack of so many axes, and begins at that row: for messages. */
+/* Where the matrix of a call is a block of that one of a stack of so many axes, and begins at
+ * that row: for messages. */
 #define HKI_BLOCK_OPTIONS(F, op)                                                                   \
     F(op, DIMS, stack, "", "axes before the matrices")                                             \
     F(op, INT, matrix, "0", "which of the stack it is a block of")                                 \
@@ -52,33 +63,31 @@ typedef struct hki_linalg_work {
 bool hki_linalg_begin(hki_linalg_work *work, const hki_kernel_call *call, int64_t piece,
                       const size_t *bytes, int count);
 void hki_linalg_end(hki_linalg_work *work);
-static inline const hki_linalg *hki_linalg_of(hk_dtype dtype)
-{
-    return dtype == HK_F32   ? &hki_linalg_f32
-           : dtype == HK_F64 ? &hki_linalg_f64
-           : dtype == HK_C64 ? &hki_linalg_c64
-                             : &hki_linalg_c128;
-}
+HKI_ROUTINES_OF(linalg)
 
-/* Fails the task by HK_BAD_DATA: names the matrix of that number in the stack of input 0, or whose block it is, and goes on as `format` says: "x is …". */
+/* Fails the task by HK_BAD_DATA: names the matrix of that number in the stack of input 0, or
+ * whose block it is, and goes on as `format` says: "x is …". */
 void hki_linalg_fail(const hki_linalg_work *work, int64_t matrix, const char *format, ...)
     HK_PRINTF(3, 4);
 /* False after that, where not all of its so many items are finite. */
 bool hki_linalg_is_finite(const hki_linalg_work *work, int64_t matrix, const void *items,
                           int64_t count);
 
-/* Equations x y = b, or, from the right, y x = b, for square matrices x, input 0, and b; and products. b has matrices (n,k), or from the right
- * (k,n), or is one vector (n), unless it stands on the left. The axes before are broadcast. */
+/* Equations x y = b, or, from the right, y x = b, for square matrices x, input 0, and b; and
+ * products. b has matrices (n,k), or from the right (k,n), or is one vector (n), unless it
+ * stands on the left. The axes before are broadcast. */
 typedef struct hki_equations {
     int axes;                /* of the matrices of b: 2, or 1 where it is a vector */
     int64_t n, lines, count; /* lines: columns or, from the right, rows of b */
 } hki_equations;
 
-/* From infer: checks b, input `index`, against x, of which n is the number of rows, and says what the shape of y is. */
+/* From infer: checks b, input `index`, against x, of which n is the number of rows, and says
+ * what the shape of y is. */
 bool hki_equations_infer(hki_call *call, int index, bool right);
 hki_equations hki_equations_of(const hk_dims *b, const hk_dims *out, bool right);
 hki_equations hki_equations_of_tensors(const hki_tensor *b, const hki_tensor *out, bool right);
-/* The number of the matrix of x that stands for that one of the stack that `out` is, of so many axes each. */
+/* The number of the matrix of x that stands for that one of the stack that `out` is, of so many
+ * axes each. */
 int64_t hki_stack_index(const hki_tensor *x, int axes, const hki_tensor *out, int out_axes,
                         int64_t matrix);
 

@@ -1,5 +1,7 @@
-/* Factors with partial pivoting, packed as LAPACK packs them, and equations that they solve: lu_factor, lu_solve. */
+/* Factors with partial pivoting, packed as LAPACK packs them, and equations that they solve:
+ * lu_factor, lu_solve. */
 #include "op/linalg/lu.h"
+#include "op/linalg/panels.h"
 
 #include "base/integer.h"
 #include "op/call/call.h"
@@ -16,7 +18,7 @@ static hki_stack stack_of(const hki_shape_view *x)
     return hki_stack_of(x->shape.ndim, x->shape.dims);
 }
 
-/* ---- lu_factor ---------------------------------------------------------------------------------------------- */
+/* ---- lu_factor ------------------------------------------------------------------------------- */
 
 static bool lu_factor_infer(hki_call *call)
 {
@@ -75,7 +77,7 @@ static hk_array *lu_factor_compose(const hki_call *call)
 {
     hk_array *x = call->arrays[0];
     const hki_stack stack = stack_of(call->inputs[0]);
-    if (!hki_lu_is_tiled(&x->shape))
+    if (!hki_is_in_panels(&x->shape))
         return NULL;
     hk_array *factors = hki_made_in_parts(call, 0), *pivots = hki_made_in_parts(call, 1);
     call->more[0] = pivots;
@@ -151,7 +153,7 @@ const hk_op hki_op_lu_factor = {
     .tolerance_f32 = 1e-4,
 };
 
-/* ---- equations ------------------------------------------------------------------------------------------------ */
+/* ---- equations ------------------------------------------------------------------------------- */
 
 static bool check_pivots(hki_call *call)
 {
@@ -318,7 +320,7 @@ const hk_op hki_op_lu_solve = {
     .untested = "factors are no random numbers: tiles_test.c tests it",
 };
 
-/* ---- of large matrices ---------------------------------------------------------------------------------------- */
+/* ---- of large matrices ----------------------------------------------------------------------- */
 
 const hk_op hki_op_lu_solve_part = {
     HKI_OP_NAMED(lu_solve_part),
@@ -349,8 +351,8 @@ static void inverse_plan(const hki_call *call, hki_plan *plan)
     plan->extent = stack.count * hki_divide_up(stack.rows, INVERSE_BLOCK);
 }
 
-/* Rows of the result are columns of the inverse: U^-1 L^-1, whose columns go where their rows came from. Above the block's first row
- * its columns of L^-1 are 0. */
+/* Rows of the result are columns of the inverse: U^-1 L^-1, whose columns go where their rows
+ * came from. Above the block's first row its columns of L^-1 are 0. */
 static bool invert_block(const hki_linalg_work *work, int64_t matrix, int64_t first)
 {
     const hki_kernel_call *call = work->call;

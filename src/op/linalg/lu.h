@@ -5,23 +5,15 @@
 #include "op/linalg/linalg.h"
 #include "op/linalg/lu_kernel.h"
 
-static inline const hki_lu *hki_lu_of(hk_dtype dtype)
-{
-    return dtype == HK_F32   ? &hki_lu_f32
-           : dtype == HK_F64 ? &hki_lu_f64
-           : dtype == HK_C64 ? &hki_lu_c64
-                             : &hki_lu_c128;
-}
+HKI_ROUTINES_OF(lu)
 
 #define LU_SOLVE_OPTIONS(F, op)                                                                    \
     F(op, BOOL, transposed, "false", "the transpose of x in its place")                            \
     F(op, BOOL, conjugated, "false", "of complex x: its conjugate")
 HKI_OPTIONS_STRUCT(lu_solve, LU_SOLVE_OPTIONS)
 
-/* Whether matrices of this shape are factorised in panels. */
-bool hki_lu_is_tiled(const hk_dims *shape);
-/* Factorises such a matrix in panels: returns the packed factors, as a view, and writes the pivots. Within a composition; results
- * belong to the scope. */
+/* Factorises such a matrix in panels: returns the packed factors, as a view, and writes the
+ * pivots. Within a composition; results belong to the scope. */
 hk_array *hki_lu_tiled(hk_array *x, hk_array *pivots);
 /* Compositions of solve and inv for such matrices. */
 hk_array *hki_solve_tiled(const hki_call *call);

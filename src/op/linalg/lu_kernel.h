@@ -1,5 +1,6 @@
-/* Factors with partial pivoting, P a = L U, in place, on one core. Matrices lie by columns: row_step is 1. Pivots count from 0: row i was
- * swapped with row pivots[i], one after another. Call hki_blas_memory_reserve() first. Threads: as blas_kernel.h. */
+/* Factors with partial pivoting, P a = L U, in place, on one core. Matrices lie by columns:
+ * row_step is 1. Pivots count from 0: row i was swapped with row pivots[i], one after another.
+ * Call hki_blas_memory_reserve() first. Threads: as blas_kernel.h. */
 #ifndef HOCKET_OP_KERNELS_LU_KERNEL_H
 #define HOCKET_OP_KERNELS_LU_KERNEL_H
 
@@ -8,7 +9,8 @@
 typedef struct hki_lu {
     /* a (m,n) becomes L, whose diagonal of 1 is left out, and U. min(m, n) pivots. */
     void (*factor)(hki_blas_matrix a, int32_t *pivots);
-    /* Swaps row `first` + i of x with row pivots[i], of so many; backwards: in the opposite order. x may lie in any way. */
+    /* Swaps row `first` + i of x with row pivots[i], of so many; backwards: in the opposite
+     * order. x may lie in any way. */
     void (*swap_rows)(hki_blas_matrix x, int64_t first, const int32_t *pivots, int64_t count,
                       bool backwards);
     /* The first item that is exactly 0 of the diagonal of x, from 0; -1: none. */

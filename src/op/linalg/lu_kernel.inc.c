@@ -1,5 +1,5 @@
-/* The routines of one dtype; lu_kernel.c includes this once for each. It wants ITEM, NAME(x): x with the dtype's suffix, and GETRF: the
- * routine of LAPACK. */
+/* The routines of one dtype; lu_kernel.c includes this once for each. It wants ITEM, NAME(x): x
+ * with the dtype's suffix, and GETRF: the routine of LAPACK. */
 
 static void NAME(factor)(hki_blas_matrix a, int32_t *pivots)
 {

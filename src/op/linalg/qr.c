@@ -1,5 +1,7 @@
-/* Factors by reflections, packed as LAPACK packs them, and products with their Q: qr_factor, qr_multiply. */
+/* Factors by reflections, packed as LAPACK packs them, and products with their Q: qr_factor,
+ * qr_multiply. */
 #include "op/linalg/qr.h"
+#include "op/linalg/panels.h"
 
 #include "base/integer.h"
 #include "op/call/call.h"
@@ -16,7 +18,7 @@ static int64_t least_of(const hki_stack *stack)
     return hki_min(stack->rows, stack->columns);
 }
 
-/* ---- qr_factor ---------------------------------------------------------------------------------------------- */
+/* ---- qr_factor ------------------------------------------------------------------------------- */
 
 static bool qr_factor_infer(hki_call *call)
 {
@@ -78,7 +80,7 @@ static hk_array *qr_factor_compose(const hki_call *call)
 {
     hk_array *x = call->arrays[0];
     const hki_stack stack = stack_of(call->inputs[0]);
-    if (!hki_qr_is_tiled(&x->shape))
+    if (!hki_is_in_panels(&x->shape))
         return NULL;
     hk_array *factors = hki_made_in_parts(call, 0), *tau = hki_made_in_parts(call, 1);
     call->more[0] = tau;
@@ -116,7 +118,7 @@ const hk_op hki_op_qr_factor = {
     .untested = "its reflections have no plain reference: qr_test.c multiplies them out",
 };
 
-/* ---- qr_multiply -------------------------------------------------------------------------------------------- */
+/* ---- qr_multiply ----------------------------------------------------------------------------- */
 
 #define QR_MULTIPLY_OPTIONS(F, op)                                                                 \
     F(op, BOOL, adjoint, "false", "the adjoint of Q in its place: its transpose, conjugated")      \
@@ -148,7 +150,8 @@ static bool qr_multiply_infer(hki_call *call)
     return hki_equations_infer(call, 2, options_of(call->options)->right);
 }
 
-/* Columns of b, or rows from the right, go in blocks, which stay the same however the call is cut. */
+/* Columns of b, or rows from the right, go in blocks, which stay the same however the call is
+ * cut. */
 enum { BLOCK = 256 };
 
 static void qr_multiply_plan(const hki_call *call, hki_plan *plan)

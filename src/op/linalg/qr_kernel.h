@@ -1,13 +1,14 @@
-/* Factors a = Q R by reflections, in place, on one core. Matrices lie by columns: row_step is 1. R becomes the upper triangle; reflection i,
- * I - tau[i] v v^H, has in v zeros, a 1 in row i, and what lies below the diagonal of column i. Q is the product of all in their
- * order. Call hki_blas_memory_reserve() first. Threads: as blas_kernel.h. */
+/* Factors a = Q R by reflections, in place, on one core. Matrices lie by columns: row_step is 1.
+ * R becomes the upper triangle; reflection i, I - tau[i] v v^H, has in v zeros, a 1 in row i,
+ * and what lies below the diagonal of column i. Q is the product of all in their order. Call
+ * hki_blas_memory_reserve() first. Threads: as blas_kernel.h. */
 #ifndef HOCKET_OP_KERNELS_QR_KERNEL_H
 #define HOCKET_OP_KERNELS_QR_KERNEL_H
 
 #include "op/linalg/blas_kernel.h"
 
-/* Several reflections at once, I - v t v^H: the first rows of v, a square with a diagonal of ones; the others; and t, upper
- * triangular. `first` lies by columns, t by rows. */
+/* Several reflections at once, I - v t v^H: the first rows of v, a square with a diagonal of
+ * ones; the others; and t, upper triangular. `first` lies by columns, t by rows. */
 typedef struct hki_reflections {
     hki_blas_matrix first, others, t;
 } hki_reflections;

@@ -1,6 +1,6 @@
-/* The routines of one dtype; qr_kernel.c includes this once for each. It wants ITEM, NAME(x): x with the dtype's suffix, BLAS: its
- * routines of blas_kernel.h; LAPACK(x): the routine x; MULTIPLY: the one that multiplies by Q, ADJOINT: what it calls its adjoint; and
- * RE(x). */
+/* The routines of one dtype; qr_kernel.c includes this once for each. It wants ITEM, NAME(x): x
+ * with the dtype's suffix, BLAS: its routines of blas_kernel.h; LAPACK(x): the routine x;
+ * MULTIPLY: the one that multiplies by Q, ADJOINT: what it calls its adjoint; and RE(x). */
 
 static size_t NAME(bytes_of)(ITEM items)
 {
@@ -48,7 +48,8 @@ static void NAME(multiply)(bool right, bool adjoint, hki_blas_matrix a, int64_t 
      work, &items, &info, 1, 1);
 }
 
-/* Column i of t: -tau[i] times t before it times the products of the vectors before with that one. */
+/* Column i of t: -tau[i] times t before it times the products of the vectors before with that
+ * one. */
 static void NAME(gather)(hki_blas_matrix panel, const void *tau, hki_reflections to, void *sums)
 {
     const int64_t n = to.t.rows;

@@ -1,21 +1,15 @@
-/* Factors of large matrices by reflections, panel by panel, in the way of lu_panels.c. The reflections of a panel are applied at once. */
+/* QR of large matrices, in panels (panels.h). The reflections of a panel are applied at once. */
 #include "base/integer.h"
 #include "op/linalg/lu.h"
+#include "op/linalg/panels.h"
 #include "op/linalg/qr.h"
 #include "op/linalg/tiles.h"
-#include "op/linalg/views.h"
 
 #include <string.h>
 
-/* Columns of a panel, and from where on: pure functions of the shape. */
-enum { TILED_FROM = 1024, PANEL = 128 };
+enum { PANEL = 128 /* columns of one */ };
 
-bool hki_qr_is_tiled(const hk_dims *shape)
-{
-    return hki_min(shape->dims[shape->ndim - 1], shape->dims[shape->ndim - 2]) >= TILED_FROM;
-}
-
-/* ---- parts -------------------------------------------------------------------------------------------------- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 #define QR_PANEL_OPTIONS(F, op) F(op, INT, first, "0", "the row where its reflections begin")
 HKI_OPTIONS(qr_panel, QR_PANEL_OPTIONS)
@@ -26,13 +20,8 @@ static int64_t first_of(const hki_kernel_call *call)
     return ((const hki_qr_panel_options *)call->options)->first;
 }
 
-/* The panel as a matrix (rows, columns), from the array (columns, rows). */
-static hki_blas_matrix panel_of(const hki_tensor *x)
-{
-    return (hki_blas_matrix){x->data, x->dims[1], x->dims[0], 1, x->dims[1], false};
-}
-
-/* As many as count, of a factored panel from row `first` on, with their squares: two of count x count. */
+/* As many as count, of a factored panel from row `first` on, with their squares: two of count x
+ * count. */
 static hki_reflections reflections_of(const hki_blas *blas, hki_blas_matrix panel, int64_t first,
                                       int64_t count, void *squares)
 {
@@ -45,8 +34,8 @@ static hki_reflections reflections_of(const hki_blas *blas, hki_blas_matrix pane
     };
 }
 
-/* c, from row `first` of the panel on, becomes (I - v t v^H) c; adjoint: with t^H. Work: two matrices as high as t and as wide as
- * c. */
+/* c, from row `first` of the panel on, becomes (I - v t v^H) c; adjoint: with t^H. Work: two
+ * matrices as high as t and as wide as c. */
 static void reflect(const hki_blas *blas, hki_reflections by, bool adjoint, hki_blas_matrix c,
                     char *work)
 {
@@ -83,10 +72,7 @@ static bool panel_infer(hki_call *call)
 
 static void panel_plan(const hki_call *call, hki_plan *plan)
 {
-    const hk_dims *shape = &call->inputs[0]->shape;
-    const hki_stack stack = {1, shape->dims[1], shape->dims[0]};
-    hki_linalg_plan(plan, &stack,
-                    4 * (double)shape->dims[1] * (double)shape->dims[0] * (double)shape->dims[0]);
+    hki_panel_plan(call, plan, 4 * (double)call->inputs[0]->shape.dims[0]);
 }
 
 static void panel_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
@@ -94,7 +80,7 @@ static void panel_kernel(const hki_kernel_call *call, int64_t piece, int64_t beg
     const hk_dtype dtype = call->out[0].dtype;
     const hki_blas *blas = hki_blas_of(dtype);
     const hki_qr *qr = hki_qr_of(dtype);
-    const hki_blas_matrix all = panel_of(&call->out[0]);
+    const hki_blas_matrix all = hki_panel_of(&call->out[0]);
     const int64_t first = first_of(call), count = call->out[1].size;
     const hki_blas_matrix panel =
         hki_blas_block(blas, all, first, all.rows - first, 0, all.columns);
@@ -109,46 +95,22 @@ static void panel_kernel(const hki_kernel_call *call, int64_t piece, int64_t beg
     hki_linalg_end(&work);
 }
 
-/* What parts have in common. */
-#define PART(op, inputs, text, ...)                                                                \
-    const hk_op hki_op_##op = {HKI_OP_NAMED(op),                                                   \
-                               .signature = inputs,                                                \
-                               .doc = text,                                                        \
-                               .dtypes = HKI_INEXACT,                                              \
-                               .internal = true,                                                   \
-                               .is_part = true,                                                    \
-                               .host_only = true,                                                  \
-                               .split = HKI_SPLIT_PLAN,                                            \
-                               .no_grad_why = "what is composed of it has one, or none",           \
-                               .untested = "tiles_test.c tests it",                                \
-                               __VA_ARGS__}
-
-PART(qr_panel, "x", "The factors of a panel, from its row `first` on, and its reflections.",
-     HKI_OP_PARAMS(qr_panel), .infer = panel_infer, .plan = panel_plan, .strided_output = true,
-     .in_place = 1, .kernel = {[HKI_CPU] = panel_kernel}, .output_count = 3,
-     .outputs = "y, tau, squares");
-
-static bool update_infer(hki_call *call)
-{
-    call->out_shape[0] = call->inputs[0]->shape;
-    call->out_dtype[0] = call->inputs[0]->dtype;
-    return true;
-}
+HKI_PANEL_PART(qr_panel, "x",
+               "The factors of a panel, from its row `first` on, and its reflections.",
+               .infer = panel_infer, .plan = panel_plan, .strided_output = true, .in_place = 1,
+               .kernel = {[HKI_CPU] = panel_kernel}, .output_count = 3,
+               .outputs = "y, tau, squares");
 
 static void update_plan(const hki_call *call, hki_plan *plan)
 {
-    const hk_dims *shape = &call->inputs[0]->shape;
-    const int64_t count = call->inputs[2]->shape.dims[1];
-    const hki_stack stack = {1, shape->dims[1], shape->dims[0]};
-    hki_linalg_plan(plan, &stack,
-                    4 * (double)shape->dims[1] * (double)shape->dims[0] * (double)count);
+    hki_panel_plan(call, plan, 4 * (double)call->inputs[2]->shape.dims[1]);
 }
 
 static void update_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const hki_tensor *squares = &call->in[2];
     const hki_blas *blas = hki_blas_of(call->out[0].dtype);
-    const hki_blas_matrix x = panel_of(&call->out[0]), left = panel_of(&call->in[1]);
+    const hki_blas_matrix x = hki_panel_of(&call->out[0]), left = hki_panel_of(&call->in[1]);
     const int64_t first = first_of(call), count = squares->dims[1];
     const size_t bytes = (size_t)(2 * count * x.columns) * blas->item;
     hki_linalg_work work;
@@ -159,10 +121,10 @@ static void update_kernel(const hki_kernel_call *call, int64_t piece, int64_t be
     hki_linalg_end(&work);
 }
 
-PART(qr_update, "x, left, squares",
-     "A panel after the one on its left, from its row `first` on, has been factorised.",
-     HKI_OP_PARAMS(qr_update), .infer = update_infer, .plan = update_plan, .strided_output = true,
-     .in_place = 1, .kernel = {[HKI_CPU] = update_kernel});
+HKI_PANEL_PART(qr_update, "x, left, squares",
+               "A panel after the one on its left, from its row `first` on, has been factorised.",
+               .infer = hki_panel_infer, .plan = update_plan, .strided_output = true, .in_place = 1,
+               .kernel = {[HKI_CPU] = update_kernel});
 
 #define QR_FORM_OPTIONS(F, op)                                                                     \
     F(op, INT, columns, "0", "of Q")                                                               \
@@ -188,14 +150,15 @@ static void form_plan(const hki_call *call, hki_plan *plan)
     plan->extent = hki_divide_up(options->columns, PANEL);
 }
 
-/* Columns of Q: of the identity, by the reflections in falling order, of which those after the columns do nothing. */
+/* Columns of Q: of the identity, by the reflections in falling order, of which those after the
+ * columns do nothing. */
 static void form_block(const hki_linalg_work *work, int64_t column)
 {
     const hki_kernel_call *call = work->call;
     const hki_qr_form_options *options = call->options;
     const hk_dtype dtype = call->out[0].dtype;
     const hki_blas *blas = hki_blas_of(dtype);
-    const hki_blas_matrix factors = panel_of(&call->in[0]), all = panel_of(&call->out[0]);
+    const hki_blas_matrix factors = hki_panel_of(&call->in[0]), all = hki_panel_of(&call->out[0]);
     const int64_t columns = hki_min(PANEL, options->columns - column),
                   least = hki_min(factors.rows, factors.columns), width = options->width;
     const hki_blas_matrix x = hki_blas_block(blas, all, 0, all.rows, column, columns);
@@ -224,9 +187,10 @@ static void form_kernel(const hki_kernel_call *call, int64_t piece, int64_t begi
     hki_linalg_end(&work);
 }
 
-PART(qr_form, "x, squares", "Q, transposed, where no item on the diagonal of R is to be negative.",
-     HKI_OP_PARAMS(qr_form), .infer = form_infer, .plan = form_plan, .contiguous = true,
-     .kernel = {[HKI_CPU] = form_kernel});
+HKI_PANEL_PART(qr_form, "x, squares",
+               "Q, transposed, where no item on the diagonal of R is to be negative.",
+               .infer = form_infer, .plan = form_plan, .contiguous = true,
+               .kernel = {[HKI_CPU] = form_kernel});
 
 HKI_OPTIONS(qr_upper, QR_FORM_OPTIONS)
 
@@ -250,7 +214,8 @@ static void upper_kernel(const hki_kernel_call *call, int64_t piece, int64_t beg
 {
     const hk_dtype dtype = call->out[0].dtype;
     const hki_blas *blas = hki_blas_of(dtype);
-    const hki_blas_matrix factors = panel_of(&call->in[0]), to = hki_matrix_of(&call->out[0], 0);
+    const hki_blas_matrix factors = hki_panel_of(&call->in[0]),
+                          to = hki_matrix_of(&call->out[0], 0);
     const int64_t rows = hki_min(to.rows, end * PANEL),
                   least = hki_min(factors.rows, factors.columns);
     (void)piece;
@@ -265,27 +230,21 @@ static void upper_kernel(const hki_kernel_call *call, int64_t piece, int64_t beg
     }
 }
 
-PART(qr_upper, "x", "R, where no item on its diagonal is to be negative.", HKI_OP_PARAMS(qr_upper),
-     .infer = upper_infer, .plan = upper_plan, .contiguous = true,
-     .kernel = {[HKI_CPU] = upper_kernel});
+HKI_PANEL_PART(qr_upper, "x", "R, where no item on its diagonal is to be negative.",
+               .infer = upper_infer, .plan = upper_plan, .contiguous = true,
+               .kernel = {[HKI_CPU] = upper_kernel});
 
-/* ---- composition ---------------------------------------------------------------------------------------------- */
+/* ---- composition ----------------------------------------------------------------------------- */
 
-typedef struct panels {
-    hk_array *columns; /* (n, m), the transposed matrix */
+typedef struct qr {
+    hki_panels panels;
     hk_array *tau, *squares;
-    int64_t m, n, least; /* least: min(m, n) */
-} panels;
-
-static hk_array *panel_at(const panels *self, int64_t k)
-{
-    return (hk_slice)(self->columns, 0, k * PANEL, hki_min(self->n, (k + 1) * PANEL));
-}
+} qr;
 
 /* Two of count x count, one behind the other. */
-static hk_array *squares_at(const panels *self, int64_t k)
+static hk_array *squares_at(const qr *self, int64_t k)
 {
-    const int64_t first = k * PANEL, count = hki_min(PANEL, self->least - first);
+    const int64_t first = k * PANEL, count = hki_min(PANEL, self->panels.least - first);
     if (self->squares->failed)
         return self->squares;
     return hki_array_view(self->squares, (hk_dims){.ndim = 3, .dims = {2, count, count}},
@@ -293,48 +252,39 @@ static hk_array *squares_at(const panels *self, int64_t k)
                           self->squares->offset + 2 * first * PANEL);
 }
 
-static void factor(const panels *self, int64_t k)
+static void factor(const void *argument, int64_t k)
 {
     HK_SCOPE;
+    const qr *self = argument;
     const int64_t first = k * PANEL;
-    hk_array *panel = panel_at(self, k);
-    hk_array *tau = (hk_slice)(self->tau, 0, first, hki_min(self->least, first + PANEL));
+    hk_array *panel = hki_panel_at(&self->panels, k);
+    hk_array *tau = (hk_slice)(self->tau, 0, first, hki_min(self->panels.least, first + PANEL));
     hki_op_call_update(&hki_op_qr_panel, &panel, 1, &first,
                        (hk_array *const[]){panel, tau, squares_at(self, k)}, 3);
 }
 
-static void update(const panels *self, int64_t k, int64_t j)
+static void update(const void *argument, int64_t k, int64_t j)
 {
     HK_SCOPE;
-    hk_array *panel = panel_at(self, j);
-    hki_op_call_into(&hki_op_qr_update,
-                     (hk_array *const[]){panel, panel_at(self, k), squares_at(self, k)}, 3,
-                     &(const int64_t){k * PANEL}, panel);
+    const qr *self = argument;
+    hk_array *panel = hki_panel_at(&self->panels, j);
+    hki_op_call_into(
+        &hki_op_qr_update,
+        (hk_array *const[]){panel, hki_panel_at(&self->panels, k), squares_at(self, k)}, 3,
+        &(const int64_t){k * PANEL}, panel);
 }
 
 hk_array *hki_qr_tiled(hk_array *x, hk_array *tau, int64_t columns, hk_array **q, hk_array **r)
 {
-    const int64_t axes[] = {-1, -2};
-    panels self = {.tau = tau, .m = x->shape.dims[0], .n = x->shape.dims[1]};
-    self.columns = hki_op_call1(&hki_op_copy, hki_op_call1(&hki_op_swapaxes, x, axes), NULL);
-    self.least = hki_min(self.m, self.n);
-    const int64_t count = hki_divide_up(self.n, PANEL), factored = hki_divide_up(self.least, PANEL);
-    self.squares = hki_array_made(
-        x->storage->device, (hk_dims){.ndim = 1, .dims = {2 * self.least * PANEL}}, x->dtype, "qr");
-    factor(&self, 0);
-    for (int64_t k = 0; k < factored; k++) {
-        /* the next panel first: all others wait for its factors */
-        if (k + 1 < count)
-            update(&self, k, k + 1);
-        if (k + 1 < factored)
-            factor(&self, k + 1);
-        for (int64_t j = k + 2; j < count; j++)
-            update(&self, k, j);
-    }
+    qr self = {.panels = hki_panels_of(x, PANEL), .tau = tau};
+    self.squares = hki_array_made(x->storage->device,
+                                  (hk_dims){.ndim = 1, .dims = {2 * self.panels.least * PANEL}},
+                                  x->dtype, "qr");
+    hki_panels_factorise(&self.panels, factor, update, &self);
     if (q) {
         const hki_qr_form_options form = {columns, PANEL};
-        *q = hki_op_call2(&hki_op_qr_form, self.columns, self.squares, &form);
-        *r = hki_op_call1(&hki_op_qr_upper, self.columns, &form);
+        *q = hki_op_call2(&hki_op_qr_form, self.panels.columns, self.squares, &form);
+        *r = hki_op_call1(&hki_op_qr_upper, self.panels.columns, &form);
     }
-    return hki_op_call1(&hki_op_swapaxes, self.columns, axes);
+    return hki_panels_matrix(&self.panels);
 }

@@ -1,5 +1,5 @@
-/* Packed factors by reflections, and the factors of large matrices in panels: what they multiply out to, and that one core gives the bytes of
- * several. */
+/* Packed factors by reflections, and the factors of large matrices in panels: what they multiply
+ * out to, and that one core gives the bytes of several. */
 #include "check.h"
 
 #include "op/operator_fixture.h"
@@ -33,7 +33,8 @@ static double bound_of(hk_dtype dtype)
     return dtype == HK_F32 || dtype == HK_C64 ? 1e-3 : 1e-11;
 }
 
-/* q r is x, columns of q are at right angles, nothing is below the diagonal of r or negative on it. */
+/* q r is x, columns of q are at right angles, nothing is below the diagonal of r or negative on
+ * it. */
 static void check_factors(hk_array *x, hk_array *q, hk_array *r)
 {
     const hk_dtype dtype = hk_array_dtype(x);

@@ -1,14 +1,12 @@
-/* The symmetric product that is added to one triangle of a matrix: syrk, of complex numbers herk. */
+/* The symmetric product that is added to one triangle of a matrix: syrk, of complex numbers
+ * herk. */
 #include "base/integer.h"
 #include "op/call/plan.h"
 #include "op/linalg/updates.h"
 #include "op/linalg/views.h"
 #include "op/matmul/matrix.h"
 
-#define SYRK_OPTIONS(F, op)                                                                        \
-    UPDATE_FACTORS(F, op)                                                                          \
-    F(op, BOOL, upper, "false", "the upper triangle is written, not the lower one")
-HKI_OPTIONS(syrk, SYRK_OPTIONS)
+HKI_OPTIONS_TABLE(syrk, SYRK_OPTIONS)
 
 _Static_assert(offsetof(hki_syrk_options, beta) == offsetof(hki_addmm_options, beta),
                "options begin with those of addmm");
@@ -109,7 +107,7 @@ static void syrk_kernel(const hki_kernel_call *call, int64_t piece, int64_t begi
     hki_linalg_end(&work);
 }
 
-/* ---- gradient ----------------------------------------------------------------------------------------------- */
+/* ---- gradient -------------------------------------------------------------------------------- */
 
 /* The triangle that is written, or what is beside it. */
 static hk_array *triangle(hk_array *x, bool upper, bool rest)
@@ -150,7 +148,7 @@ static void syrk_grad(hki_grad_call *call)
     }
 }
 
-/* ---- conformance -------------------------------------------------------------------------------------------- */
+/* ---- conformance ----------------------------------------------------------------------------- */
 
 static void syrk_reference(const hki_call *call, const double *const *in, double *const *out)
 {

@@ -9,7 +9,8 @@ hk_array *hki_tile(hk_array *x, int64_t row, int64_t row_end, int64_t column, in
 /* That matrix of a stack, a view; that vector. */
 hk_array *hki_matrix_in_stack(hk_array *x, int64_t matrix);
 hk_array *hki_vector_in_stack(hk_array *x, int64_t vector);
-/* A new array, all of which calls are to write; for that output of the composition. `operation`: in records and traces. */
+/* A new array, all of which calls are to write; for that output of the composition. `operation`:
+ * in records and traces. */
 hk_array *hki_array_made(hki_device *device, hk_dims shape, hk_dtype dtype, const char *operation);
 static inline hk_array *hki_made_in_parts(const hki_call *call, int output)
 {

@@ -1,5 +1,5 @@
-/* Large matrices, and tiled programs on views: residuals; the same bytes in every engine and on every number of cores; gradients; captured
- * steps; what fails, and where. */
+/* Large matrices, and tiled programs on views: residuals; the same bytes in every engine and on
+ * every number of cores; gradients; captured steps; what fails, and where. */
 #include "check.h"
 
 #include "op/operator_fixture.h"
@@ -44,7 +44,7 @@ static double bound_of(hk_dtype dtype)
     return dtype == HK_F32 || dtype == HK_C64 ? 1e-3 : 1e-11;
 }
 
-/* ---- a tiled program ------------------------------------------------------------------------------------------- */
+/* ---- a tiled program ------------------------------------------------------------------------- */
 
 static hk_array *tile(hk_array *x, int i, int j)
 {
@@ -104,7 +104,7 @@ static void test_tiled_failure(void)
     hk_failures_clear();
 }
 
-/* ---- large matrices --------------------------------------------------------------------------------------------- */
+/* ---- large matrices -------------------------------------------------------------------------- */
 
 static void test_cholesky(hk_dtype dtype)
 {
@@ -222,7 +222,7 @@ static void test_singular(void)
     hk_failures_clear();
 }
 
-/* ---- gradients --------------------------------------------------------------------------------------------------- */
+/* ---- gradients ------------------------------------------------------------------------------- */
 
 static hk_array *by_cholesky(hk_array *x)
 {
@@ -266,7 +266,7 @@ static void test_gradient(hk_array *(*function)(hk_array *))
     CHECK(fabs(slope - expected) < 1e-4 * fmax(1, fabs(expected)));
 }
 
-/* ---- captured ----------------------------------------------------------------------------------------------------- */
+/* ---- captured -------------------------------------------------------------------------------- */
 
 static void test_captured(void)
 {
@@ -288,7 +288,7 @@ static void test_captured(void)
     hk_graph_release(graph);
 }
 
-/* ---- the same bytes ------------------------------------------------------------------------------------------------ */
+/* ---- the same bytes -------------------------------------------------------------------------- */
 
 enum { RESULTS = 6 };
 

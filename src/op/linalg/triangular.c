@@ -37,7 +37,8 @@ static void solve_triangular_plan(const hki_call *call, hki_plan *plan)
     plan->extent = it.count * blocks_of(&it);
 }
 
-/* False after the task has been failed: nothing solves for what a zero on the diagonal multiplies. */
+/* False after the task has been failed: nothing solves for what a zero on the diagonal
+ * multiplies. */
 static bool check_diagonal(const hki_linalg_work *work, const hki_blas_matrix *t, int64_t matrix)
 {
     const size_t item = work->of->item;
@@ -104,7 +105,7 @@ static void solve_triangular_kernel(const hki_kernel_call *call, int64_t piece, 
     hki_linalg_end(&work);
 }
 
-/* ---- gradient ------------------------------------------------------------------------------------------- */
+/* ---- gradient -------------------------------------------------------------------------------- */
 
 static hk_array *as_column(hk_array *x, bool is_vector)
 {
@@ -123,7 +124,8 @@ static hk_array *of_triangle(hk_array *x, const hki_solve_triangular_options *op
     return hki_op_call1(part, x, &offset);
 }
 
-/* With z from op(t)^H z = dy that of b is z, and that of op(t) is - z y^H; from the right - y^H z. */
+/* With z from op(t)^H z = dy that of b is z, and that of op(t) is - z y^H; from the right - y^H
+ * z. */
 static void solve_triangular_grad(hki_grad_call *call)
 {
     const hki_solve_triangular_options *options = options_of(call->options);
@@ -146,7 +148,7 @@ static void solve_triangular_grad(hki_grad_call *call)
     }
 }
 
-/* ---- conformance ------------------------------------------------------------------------------------------ */
+/* ---- conformance ----------------------------------------------------------------------------- */
 
 /* op(t) in full; transposed once more for equations from the right. */
 static void plain_triangle(int64_t n, const double *t, const hki_solve_triangular_options *options,

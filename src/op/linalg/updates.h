@@ -1,5 +1,5 @@
-/* What the products that are added to a matrix have in common: addmm, syrk. Their options begin with those of addmm, and input 0 is the
- * matrix c. */
+/* What the products that are added to a matrix have in common: addmm, syrk. Their options begin
+ * with those of addmm, and input 0 is the matrix c. */
 #ifndef HOCKET_OP_UPDATES_H
 #define HOCKET_OP_UPDATES_H
 
@@ -11,6 +11,10 @@
     F(op, F64, alpha, "1", "what the product is multiplied by; HK_ZERO: 0")                        \
     F(op, F64, beta, "1", "what c is multiplied by; HK_ZERO: 0")
 HKI_OPTIONS_STRUCT(addmm, UPDATE_FACTORS)
+#define SYRK_OPTIONS(F, op)                                                                        \
+    UPDATE_FACTORS(F, op)                                                                          \
+    F(op, BOOL, upper, "false", "the upper triangle is written, not the lower one")
+HKI_OPTIONS_STRUCT(syrk, SYRK_OPTIONS)
 
 double hki_update_alpha(const void *options);
 double hki_update_beta(const void *options);

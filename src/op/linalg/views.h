@@ -5,16 +5,10 @@
 #include "op/linalg/blas_kernel.h"
 #include "op/linalg/linalg.h"
 
-static inline const hki_blas *hki_blas_of(hk_dtype dtype)
-{
-    return dtype == HK_F32   ? &hki_blas_f32
-           : dtype == HK_F64 ? &hki_blas_f64
-           : dtype == HK_C64 ? &hki_blas_c64
-                             : &hki_blas_c128;
-}
+HKI_ROUTINES_OF(blas)
 
-/* That matrix of the stack that `out` is, of so many axes each, of x, which may be broadcast to it. Matrices of one axis are
- * columns. */
+/* That matrix of the stack that `out` is, of so many axes each, of x, which may be broadcast to
+ * it. Matrices of one axis are columns. */
 hki_blas_matrix hki_stack_matrix(const hki_tensor *x, int axes, const hki_tensor *out, int out_axes,
                                  int64_t matrix);
 static inline hki_blas_matrix hki_matrix_of(const hki_tensor *x, int64_t matrix)
@@ -33,7 +27,8 @@ typedef struct hki_borrowed {
 /* Where its items are to lie side by side. */
 typedef enum hki_lying { HKI_LYING_ANY, HKI_LYING_BY_ROWS, HKI_LYING_BY_COLUMNS } hki_lying;
 
-/* False after the task has been failed; else hki_return_matrix follows. reads: its items are wanted. */
+/* False after the task has been failed; else hki_return_matrix follows. reads: its items are
+ * wanted. */
 bool hki_borrow_matrix(hki_borrowed *it, const hki_kernel_call *call, int64_t piece,
                        hki_blas_matrix x, hki_lying lying, bool reads);
 /* writes: what `at` has becomes the matrix. */

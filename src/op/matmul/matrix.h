@@ -26,19 +26,20 @@ typedef struct hki_matrix_bias {
     int64_t stride;
 } hki_matrix_bias;
 
-/* What else a product does. by_samples: the columns of a and the rows of b are samples, and are added up by base/sum_tree.h. With a
- * bias, or where it adds to c: floats, not by_samples. */
+/* What else a product does. by_samples: the columns of a and the rows of b are samples, and are
+ * added up by base/sum_tree.h. With a bias, or where it adds to c: floats, not by_samples. */
 typedef struct hki_matrix_how {
     hki_matrix_bias bias;
     bool by_samples, adds;
     double factor; /* of a b; 0: 1 */
 } hki_matrix_how;
 
-/* c = a b + bias, where c has c_stride elements from row to row. Of floats each element of c has the same bytes whatever the size of c is, unless c is a single
- * row or column. Reads a and b in place where their rows or
- * columns lie without gaps, else copies. dtype, of a and b: float32, float64, int32, int64 (which wraps around), or
- * a half, which is copied as float32; c and bias are of hki_matrix_result_dtype. 
- * False after the task of the call has been failed for want of memory. */
+/* c = a b + bias, where c has c_stride elements from row to row. Of floats each element of c has
+ * the same bytes whatever the size of c is, unless c is a single row or column. Reads a and b in
+ * place where their rows or columns lie without gaps, else copies. dtype, of a and b: float32,
+ * float64, int32, int64 (which wraps around), or a half, which is copied as float32; c and bias
+ * are of hki_matrix_result_dtype. False after the task of the call has been failed for want of
+ * memory. */
 bool hki_matrix_product(const hki_kernel_call *call, int64_t piece, hk_dtype dtype, hki_matrix a,
                         hki_matrix b, hki_matrix_how how, void *c, int64_t c_stride);
 

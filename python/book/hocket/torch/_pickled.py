@@ -5,6 +5,7 @@ Python is used, whose memory is bounded by the file's.
 """
 
 import collections as _collections
+import os as _os
 import pickle as _pickle
 import zipfile as _zipfile
 
@@ -20,20 +21,23 @@ _ON_DISK = {"bfloat16": "uint16"}
 
 
 class _Maker:
-    """What the pickle may call. It has no attributes that a pickle could set."""
+    """What the pickle may call; it can set no attribute of it."""
     __slots__ = ("_make",)
 
     def __init__(self, make):
-        self._make = make
+        object.__setattr__(self, "_make", make)
+
+    def __setattr__(self, name, value):
+        raise ValueError("it sets an attribute of a function")
 
     def __call__(self, *arguments):
         return self._make(*arguments)
 
 
-def _tensor(values, offset, size, stride, *_):
-    """The array of a storage's values; all its elements lie within it."""
-    size, stride = tuple(size), tuple(stride)
-    if not isinstance(values, _numpy.ndarray) or len(size) != len(stride) or not all(
+def _tensor(storage, offset, size, stride, *_):
+    """The array of a storage, a tuple of its values; all its elements lie within it."""
+    values = storage[0] if type(storage) is tuple and storage else None
+    if not isinstance(values, _numpy.ndarray) or type(size) is not tuple or type(stride) is not tuple or len(size) != len(stride) or not all(
             type(number) is int and number >= 0 for number in (offset, *size, *stride)):
         raise ValueError("a tensor has no storage, sizes and strides")
     count = 1
@@ -51,6 +55,17 @@ def _tensor(values, offset, size, stride, *_):
     return _asarray(_numpy.ascontiguousarray(view).reshape(size), copy=True)
 
 
+def _size(sizes):
+    if type(sizes) is not tuple:
+        raise ValueError("a size is no tuple")
+    return sizes
+
+
+def _dict():
+    """The entries follow. One made of a list would be a copy of it each time that the pickle asks."""
+    return _collections.OrderedDict()
+
+
 def _parameter(data, *_):
     if not isinstance(data, _core.Array):
         raise ValueError("a parameter has no tensor")
@@ -58,10 +73,10 @@ def _parameter(data, *_):
 
 
 class _Reader(_pickle._Unpickler):
-    def __init__(self, file, archive, prefix):
+    def __init__(self, file, archive, prefix, file_bytes):
         super().__init__(file)
         self._archive, self._prefix, self._storages = archive, prefix, {}
-        self._left = 8 * sum(info.file_size for info in archive.infolist())  # a pickle may ask for one storage again and again
+        self._left = 8 * file_bytes  # a pickle may ask for one storage again and again
 
     def _tensor(self, *arguments):
         x = _tensor(*arguments)
@@ -72,8 +87,7 @@ class _Reader(_pickle._Unpickler):
 
     def find_class(self, module, name):
         made = {("torch._utils", "_rebuild_tensor_v2"): self._tensor, ("torch._utils", "_rebuild_parameter"): _parameter,
-                ("collections", "OrderedDict"): lambda *pairs: _collections.OrderedDict(*pairs), ("torch", "Size"): lambda sizes: tuple(sizes),
-                }.get((module, name))
+                ("collections", "OrderedDict"): _dict, ("torch", "Size"): _size}.get((module, name))
         if made is not None:
             return _Maker(made)
         if module == "torch" and name in _STORAGES:
@@ -93,7 +107,7 @@ class _Reader(_pickle._Unpickler):
             content = _content(self._archive, f"{self._prefix}data/{key}")
             if len(content) < count * plain.itemsize:
                 raise ValueError(f"the storage {key} has {len(content)} bytes, less than {count} elements of {dtype}")
-            self._storages[key] = _numpy.frombuffer(content, _numpy.dtype(plain, metadata={"is": dtype}), count)
+            self._storages[key] = (_numpy.frombuffer(content, _numpy.dtype(plain, metadata={"is": dtype}), count),)
         return self._storages[key]
 
 
@@ -122,7 +136,7 @@ def load(path):
                 raise ValueError("its numbers are big-endian")
             with archive.open(names[0]) as file:
                 _content(archive, names[0])
-                return _Reader(file, archive, prefix).load()
+                return _Reader(file, archive, prefix, _os.path.getsize(path)).load()
     except OSError:
         raise
     except Exception as error:  # whatever a broken pickle makes Python's reader raise

@@ -446,15 +446,8 @@ class Conv2DTranspose(_Layer):
                     bias=use_bias, activation=activation, params=params)
 
 
-class Conv1D(_Layer):
+class Conv1D(Conv2D):
     _make = staticmethod(_nn.Conv1d)
-
-    def __init__(self, channels, kernel_size, strides=1, padding=0, dilation=1, groups=1, activation=None, use_bias=True, in_channels=0,
-                 weight_initializer=None, params=None):
-        self._names = {"weight": "weight"} | ({"bias": "bias"} if use_bias else {})
-        self._init_of_weights = weight_initializer
-        self._begin(channels, kernel_size, stride=strides, padding=padding, dilation=dilation, groups=groups, bias=use_bias,
-                    activation=activation, params=params)
 
 
 class MaxPool1D(_Layer):
