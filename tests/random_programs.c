@@ -17,7 +17,8 @@ enum {
     ARRAYS = 4, /* on each device; the last one is large enough to be cut into pieces */
     SMALL = 64,
     LARGE = 512,
-    SLICES = 16,
+    SLICES = 8,
+    CELLS = SLICES * SLICES,
     MAX_THREADS = 3,
     MAX_CALLS = 6000,
     SEEDS = HKI_SANITIZED
@@ -299,16 +300,17 @@ static void begin(const program *p, hk_engine engine, int64_t inline_ns, bool ac
         }
 }
 
-/* What every array holds or why not, in slices of rows. */
+/* What every array holds or why not, in cells of rows and columns. */
 static uint64_t end(const program *p, outcome *outcomes)
 {
-    static int32_t values[LARGE * LARGE / SLICES];
+    static int32_t values[LARGE * LARGE / CELLS];
     for (int d = 0; d < p->devices; d++)
         for (int a = 0; a < ARRAYS; a++)
-            for (int s = 0; s < SLICES; s++, outcomes++) {
+            for (int s = 0; s < CELLS; s++, outcomes++) {
                 HK_SCOPE;
-                int64_t rows = side_of(a) / SLICES;
-                hk_array *part = hk_slice(arrays[d][a], 0, s * rows, (s + 1) * rows);
+                const int64_t side = side_of(a) / SLICES, row = s / SLICES, column = s % SLICES;
+                hk_array *rows = hk_slice(arrays[d][a], 0, row * side, (row + 1) * side);
+                hk_array *part = hk_slice(rows, 1, column * side, (column + 1) * side);
                 size_t count = (size_t)hk_size(part);
                 const hk_status *status = hk_to_host(part, values, count * sizeof *values);
                 *outcomes = (outcome){.hash = 0};
@@ -336,7 +338,7 @@ static uint64_t failures_seen;
 static void test_program(const program *p, int64_t inline_ns)
 {
     static thread threads[MAX_THREADS];
-    static outcome expected[MAX_DEVICES * ARRAYS * SLICES], actual[MAX_DEVICES * ARRAYS * SLICES];
+    static outcome expected[MAX_DEVICES * ARRAYS * CELLS], actual[MAX_DEVICES * ARRAYS * CELLS];
     pthread_t handles[MAX_THREADS];
     memset(expected, 0, sizeof expected);
     memset(actual, 0, sizeof actual);
@@ -365,7 +367,7 @@ static void test_program(const program *p, int64_t inline_ns)
 
     CHECK_EQ_I64(failures, expected_failures);
     failures_seen += failures;
-    for (int i = 0; i < p->devices * ARRAYS * SLICES; i++) {
+    for (int i = 0; i < p->devices * ARRAYS * CELLS; i++) {
         CHECK_STR(actual[i].text, expected[i].text);
         CHECK(actual[i].hash == expected[i].hash);
     }

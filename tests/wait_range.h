@@ -9,7 +9,7 @@ static inline const hk_status *wait_range(hki_var *var, uint64_t begin, uint64_t
                                           void (*body)(void *), void *argument)
 {
     return hki_wait_with(
-        &(hki_waiting){.var = var, .begin = begin, .end = end, .body = body, .argument = argument});
+        &(hki_waiting){.var = var, .range = {begin, end, 0}, .body = body, .argument = argument});
 }
 
 #endif

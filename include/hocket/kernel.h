@@ -1,7 +1,7 @@
 /* A program's own kernels as tasks: C functions that say which arrays they read and write. They
  * are issued like Hocket's operators, in one order with them: a call returns at once and runs on
  * a worker of its device, when what it reads is there. Calls wait for each other only where one
- * writes between the first and the last byte of what the other one uses.
+ * writes a byte that the other one uses: so tiles of one matrix never wait without need.
  *
  *     static void scale(hk_task_call *call) // on a worker; one thread for each range
  *     {

@@ -223,13 +223,11 @@ bool hk_is_shared(const hk_array *x)
 
 bool hk_is_within(const hk_array *x, const hk_array *of, int64_t *offset)
 {
-    uint64_t begin, end, of_begin, of_end;
     if (!x || !of || x->failed || of->failed || x->storage != of->storage ||
         x->dtype != of->dtype || x->size == 0)
         return false;
-    hki_array_range(x, &begin, &end);
-    hki_array_range(of, &of_begin, &of_end);
-    const bool is_within = of_begin <= begin && end <= of_end;
+    const hki_range range = hki_array_range(x), whole = hki_array_range(of);
+    const bool is_within = whole.begin <= range.begin && range.end <= whole.end;
     if (is_within)
         *offset = x->offset - of->offset;
     return is_within;
@@ -275,6 +273,30 @@ static bool is_dense(int ndim, const int64_t *dims, const int64_t *axis_strides)
     return true;
 }
 
+/* Rows along the axis with the longest step, where the elements of each end before the next one begins. */
+static void find_rows(hki_span *span, int ndim, const int64_t *dims, const int64_t *strides,
+                      uint64_t element_bytes)
+{
+    int64_t inner_dims[HK_MAX_NDIM], inner_strides[HK_MAX_NDIM], elements = 1, reach = 1;
+    int axis = -1, count = 0;
+    for (int i = 0; i < ndim; i++)
+        if (dims[i] > 1 && (axis < 0 || llabs(strides[i]) > llabs(strides[axis])))
+            axis = i;
+    for (int i = 0; i < ndim; i++) {
+        if (i == axis)
+            continue;
+        inner_dims[count] = dims[i];
+        inner_strides[count++] = strides[i];
+        elements *= dims[i];
+        reach += (dims[i] - 1) * llabs(strides[i]);
+    }
+    const int64_t step = axis < 0 ? 0 : llabs(strides[axis]);
+    if (reach >= step || (uint64_t)step * element_bytes > UINT32_MAX)
+        return;
+    span->pitch = (uint32_t)((uint64_t)step * element_bytes);
+    span->fills = reach == elements && is_dense(count, inner_dims, inner_strides);
+}
+
 /* Any but contiguous ones. */
 static hki_span span_with_gaps(int ndim, const int64_t *dims, const int64_t *strides,
                                int64_t offset, uint64_t bytes, uint64_t element_bytes)
@@ -288,16 +310,20 @@ static hki_span span_with_gaps(int ndim, const int64_t *dims, const int64_t *str
                      .end = (uint64_t)(last + 1) * element_bytes};
     uint64_t range = span.end - span.begin;
     span.moved_bytes = range < bytes ? range : bytes;
-    span.is_dense = range == bytes && is_dense(ndim, dims, strides);
+    span.is_dense = span.fills = range == bytes && is_dense(ndim, dims, strides);
+    if (!span.is_dense)
+        find_rows(&span, ndim, dims, strides, element_bytes);
     return span;
 }
 
 static hki_span span_of_dense(int64_t offset, uint64_t bytes, uint64_t element_bytes)
 {
-    if (!bytes)
-        return (hki_span){.is_dense = true};
-    uint64_t begin = (uint64_t)offset * element_bytes;
-    return (hki_span){.begin = begin, .end = begin + bytes, .moved_bytes = bytes, .is_dense = true};
+    hki_span span = {.moved_bytes = bytes, .is_dense = true, .fills = true};
+    if (bytes) {
+        span.begin = (uint64_t)offset * element_bytes;
+        span.end = span.begin + bytes;
+    }
+    return span;
 }
 
 hki_span hki_tensor_span(const hki_tensor *tensor)
@@ -310,10 +336,18 @@ hki_span hki_tensor_span(const hki_tensor *tensor)
                           element_bytes);
 }
 
+hki_span hki_span_flat(hki_span span)
+{
+    span.pitch = 0;
+    span.fills = span.is_dense;
+    return span;
+}
+
 hki_access hki_span_access(const hki_span *span, hki_storage *storage, unsigned mode)
 {
-    hki_access access = {.var = &storage->var, .begin = span->begin, .end = span->end};
-    access.mode = span->is_dense ? mode : mode & ~(unsigned)HKI_HEAL;
+    hki_access access = {
+        .var = &storage->var, .begin = span->begin, .end = span->end, .pitch = span->pitch};
+    access.mode = span->fills ? mode : mode & ~(unsigned)HKI_HEAL;
     if (span->begin == span->end) {
         access.begin = storage->bytes;
         access.end = storage->bytes + 1;
@@ -331,50 +365,16 @@ hki_access hki_array_access(const hk_array *x, unsigned mode)
     return hki_span_access(&span, x->storage, mode);
 }
 
-void hki_array_range(const hk_array *x, uint64_t *begin, uint64_t *end)
+hki_range hki_array_range(const hk_array *x)
 {
-    hki_access access = hki_array_access(x, HKI_READ);
-    *begin = access.begin;
-    *end = access.end;
-}
-
-/* The longest step of x, and what its elements span of each row of that pitch; pitch 0: there is
- * no such row. */
-typedef struct row_span {
-    int64_t pitch, begin, width; /* elements */
-} row_span;
-
-static row_span row_span_of(const hk_array *x)
-{
-    row_span span = {.width = 1};
-    for (int i = 0; i < x->shape.ndim; i++)
-        if (x->shape.dims[i] > 1 && x->strides[i] > span.pitch)
-            span.pitch = x->strides[i];
-    for (int i = 0; i < x->shape.ndim; i++) {
-        if (x->strides[i] < 0)
-            return (row_span){0};
-        if (x->strides[i] != span.pitch)
-            span.width += (x->shape.dims[i] - 1) * x->strides[i];
-    }
-    span.begin = span.pitch ? x->offset % span.pitch : 0;
-    return span;
+    const hki_access access = hki_array_access(x, HKI_READ);
+    return hki_access_range(&access);
 }
 
 bool hki_arrays_overlap(const hk_array *a, const hk_array *b)
 {
-    uint64_t begin, end, other_begin, other_end;
-    if (a->storage != b->storage || a->size == 0 || b->size == 0)
-        return false;
-    hki_array_range(a, &begin, &end);
-    hki_array_range(b, &other_begin, &other_end);
-    if (begin >= other_end || other_begin >= end)
-        return false;
-    const row_span left = row_span_of(a), right = row_span_of(b);
-    if (left.pitch == 0 || left.pitch != right.pitch || a->dtype != b->dtype)
-        return true;
-    if (left.begin + left.width > left.pitch || right.begin + right.width > right.pitch)
-        return true;
-    return left.begin < right.begin + right.width && right.begin < left.begin + left.width;
+    return a->storage == b->storage && a->size > 0 && b->size > 0 &&
+           hki_ranges_overlap(hki_array_range(a), hki_array_range(b));
 }
 
 /* ---- what people are told ---------------------------------------------------------------------------- */

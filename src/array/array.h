@@ -195,13 +195,13 @@ const hk_status *hki_array_gone(const hk_array *x);
 hk_array *hki_array_no_memory(void);
 extern hk_array hki_no_memory_array; /* it, perhaps without its record yet: to compare with */
 
-/* The bytes of x's storage that its elements span: [*begin, *end), at least one byte: for an array without
- * elements, the one behind the storage's last. */
-void hki_array_range(const hk_array *x, uint64_t *begin, uint64_t *end);
+/* The bytes of x's storage that its elements span, at least one: for an array without elements, the one behind the storage's
+ * last. */
+hki_range hki_array_range(const hk_array *x);
 /* False where no element of one is in the memory of the other: they are apart, or blocks side by
  * side in rows of one pitch. */
 bool hki_arrays_overlap(const hk_array *a, const hk_array *b);
-/* An access to x: mode as for tasks; HKI_HEAL is dropped when x does not fill its range without gaps. */
+/* An access to x: mode as for tasks; HKI_HEAL is dropped when x does not fill its range. */
 hki_access hki_array_access(const hk_array *x, unsigned mode);
 
 /* Blocks until what was issued before and writes x has finished; then, unless x is failed or in a task, calls
@@ -288,12 +288,15 @@ typedef struct hki_tensor {
 /* Where the elements of a tensor lie, as the engine is told. */
 typedef struct hki_span {
     uint64_t begin, end; /* bytes of the storage, from the first to the last; equal: no elements */
-    uint64_t
-        moved_bytes; /* that a kernel must move: of a broadcast tensor, what it shows; of one with
-                             gaps, its elements */
-    bool is_dense;   /* the elements fill it without gaps */
+    /* That a kernel must move: of a broadcast tensor, what it shows; of one with gaps, its elements. */
+    uint64_t moved_bytes;
+    uint32_t pitch; /* see hki_range; 0, too, where elements lie in no such rows */
+    bool is_dense;  /* the elements fill it without gaps, so that pitch is 0 */
+    bool fills;     /* they fill it, or the rows of that pitch */
 } hki_span;
 hki_span hki_tensor_span(const hki_tensor *tensor);
+/* The same without a pitch: all bytes from the first to the last. */
+hki_span hki_span_flat(hki_span span);
 /* As hki_array_access, of a tensor of this storage with that span. */
 hki_access hki_span_access(const hki_span *span, hki_storage *storage, unsigned mode);
 /* A handle of its own to the tensor's elements, counted for the caller, in no scope, off the tape; NULL when

@@ -187,8 +187,7 @@ void hki_array_fail_in_place(hk_array *out, const char *operation, hk_array *con
     }
     const hk_status *gone = hki_array_gone(out);
     if (!gone && !out->failed && !refusal_issue(&self, out->storage->device, out)) {
-        hki_access range = hki_array_access(out, HKI_WRITE);
-        hki_var_fail_at_once(range.var, range.begin, range.end);
+        hki_var_fail_at_once(&out->storage->var, hki_array_range(out));
     }
     hk_status_release(gone);
     hk_status_release(self.record);

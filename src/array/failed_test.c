@@ -164,9 +164,11 @@ static void test_heal(bool serial)
     hk_array *even = hki_array_view(x, hk_shape(4), (const int64_t[]){2}, 0);
     hk_array *odd = hki_array_view(x, hk_shape(4), (const int64_t[]){2}, 1);
     write4(even, 1);
-    CHECK(test_failed(even, HK_INJECTED, "writing 2"));
-    write4(odd, 1);
+    CHECK(holds4(even, 1, 1, 1, 1));
+    CHECK(test_failed(odd, HK_INJECTED, "writing 2"));
     CHECK(test_failed(x, HK_INJECTED, "writing 2"));
+    write4(odd, 2);
+    CHECK(test_holds(x, (const float[]){1, 2, 1, 2, 1, 2, 1, 2}, 8));
     /* Transposed, but whole. */
     hk_array *square = test_empty(hk_shape(2, 2));
     test_issue((test_work){.kind = TEST_FAIL_WRITING, .out = square, .value = 3});

@@ -216,7 +216,7 @@ hki_waiting hki_array_waiting(hk_array *x)
 {
     hki_waiting waiting = {
         .var = &x->storage->var, .keep = keep_storage, .drop = drop_storage, .owner = x->storage};
-    hki_array_range(x, &waiting.begin, &waiting.end);
+    waiting.range = hki_array_range(x);
     return waiting;
 }
 

@@ -3,7 +3,7 @@
 
 typedef struct recovery {
     hki_storage *storage;
-    uint64_t begin, end;
+    hki_range range;
 } recovery;
 
 static void recovery_run(hki_task *task, void *payload, int64_t piece)
@@ -12,7 +12,7 @@ static void recovery_run(hki_task *task, void *payload, int64_t piece)
     (void)task;
     (void)piece;
     if (atomic_load_explicit(&self->storage->data, memory_order_acquire))
-        hki_var_end_failures(&self->storage->var, self->begin, self->end, true);
+        hki_var_end_failures(&self->storage->var, self->range, true);
 }
 
 static void recovery_finish(hki_task *task, void *payload)
@@ -41,7 +41,7 @@ void(hk_recover)(hk_array *x)
     recovery *payload = hki_task_payload(task);
     hki_task_spec *spec = hki_task_get_spec(task);
     payload->storage = x->storage;
-    hki_array_range(x, &payload->begin, &payload->end);
+    payload->range = hki_array_range(x);
     hki_storage_retain_use(x->storage);
     spec->class = &recovery_class;
     spec->device = x->storage->device;

@@ -168,22 +168,28 @@ static void test_accesses(void)
         hk_array *x;
         uint64_t begin, end;
         bool heals;
+        uint32_t pitch;
     } cases[] = {
-        {x, 0, 48, true},
-        {hk_transpose(x), 0, 48, true},
-        {hk_slice(x, 0, 1, 3), 16, 48, true},
-        {hk_slice(x, 1, 1, 3), 4, 44, false},
-        {hk_index(x, 1, 2), 8, 44, false},
-        {hk_index(x, 0, 2), 32, 48, true},
-        {hk_slice(hk_slice(x, 1, 1, 2), 0, 1, 2), 20, 24, true},
-        {hk_broadcast_to(hk_slice(x, 1, 0, 1), hk_shape(3, 2)), 0, 36, false},
-        {hk_slice(x, 0, 3, 3), 48, 49, true},
-        {hk_slice(x, 1, 4, 4), 48, 49, true},
+        {x, 0, 48, true, 0},
+        {hk_transpose(x), 0, 48, true, 0},
+        {hk_slice(x, 0, 1, 3), 16, 48, true, 0},
+        {hk_slice(x, 1, 1, 3), 4, 44, true, 16},
+        {hk_transpose(hk_slice(x, 1, 1, 3)), 4, 44, true, 16},
+        {hki_array_view(x, hk_shape(3, 2), (const int64_t[]){4, 2}, 0), 0, 44, false, 16},
+        {hki_array_view(x, hk_shape(2, 4), (const int64_t[]){8, 1}, 0), 0, 48, true, 32},
+        {hki_array_view(x, hk_shape(3, 2), (const int64_t[]){-4, 1}, 9), 4, 44, true, 16},
+        {hk_index(x, 1, 2), 8, 44, true, 16},
+        {hk_index(x, 0, 2), 32, 48, true, 0},
+        {hk_slice(hk_slice(x, 1, 1, 2), 0, 1, 2), 20, 24, true, 0},
+        {hk_broadcast_to(hk_slice(x, 1, 0, 1), hk_shape(3, 2)), 0, 36, false, 16},
+        {hk_slice(x, 0, 3, 3), 48, 49, true, 0},
+        {hk_slice(x, 1, 4, 4), 48, 49, true, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         hki_access access = hki_array_access(cases[i].x, HKI_WRITE | HKI_HEAL);
         CHECK_EQ_I64(access.begin, cases[i].begin);
         CHECK_EQ_I64(access.end, cases[i].end);
+        CHECK_EQ_I64(access.pitch, cases[i].pitch);
         CHECK((access.mode & HKI_HEAL) == (cases[i].heals ? HKI_HEAL : 0));
         CHECK(access.mode & HKI_WRITE);
     }

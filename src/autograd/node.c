@@ -132,9 +132,7 @@ hki_tape_node *hki_tape_node_retain(hki_tape_node *node)
 
 void hki_tape_keep(hk_array **kept, hki_watch *watch, hk_array *x)
 {
-    uint64_t begin, end;
-    hki_array_range(x, &begin, &end);
-    hki_watch_begin(watch, &x->storage->var, begin, end, hki_last_sequence());
+    hki_watch_begin(watch, &x->storage->var, hki_array_range(x), hki_last_sequence());
     *kept = x;
 }
 

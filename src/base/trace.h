@@ -47,7 +47,8 @@ typedef struct hki_trace_task_record {
 
 typedef struct hki_trace_access {
     uint64_t var, begin, end; /* bytes */
-    uint64_t mode;            /* 1: reads, 2: writes; hki_access_mode */
+    uint32_t mode;            /* 1: reads, 2: writes; hki_access_mode */
+    uint32_t pitch;           /* of rows: see hki_range */
 } hki_trace_access;
 
 typedef struct hki_trace_operand {

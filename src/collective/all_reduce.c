@@ -52,16 +52,6 @@ static void refuse(hk_array *const *arrays, int count, hk_code code, const char 
             hki_array_fail_in_place(arrays[i], operation, &carrier, 1, code, "%s", message);
 }
 
-static bool overlap(const hk_array *a, const hk_array *b)
-{
-    uint64_t a_begin, a_end, b_begin, b_end;
-    if (a->storage != b->storage)
-        return false;
-    hki_array_range(a, &a_begin, &a_end);
-    hki_array_range(b, &b_begin, &b_end);
-    return a_begin < b_end && b_begin < a_end;
-}
-
 /* Arrays that can be named in tasks and have dimensions. */
 static bool check_usable(hk_array *const *arrays, int count)
 {
@@ -88,7 +78,7 @@ static bool check_pairs(hk_array *const *arrays, int count)
             if (arrays[i] == arrays[j])
                 refuse(arrays, count, HK_INVALID_ARGUMENT,
                        "arrays %d and %d are the same; each must be one of its own", j, i);
-            else if (overlap(arrays[i], arrays[j]))
+            else if (hki_arrays_overlap(arrays[i], arrays[j]))
                 refuse(arrays, count, HK_INVALID_ARGUMENT, "arrays %d and %d share memory", j, i);
             else
                 continue;

@@ -7,7 +7,7 @@
 static bool are_settled_locked(hki_runtime *runtime, hki_var *const *vars, int count)
 {
     for (int i = 0; i < count; i++)
-        if (!hki_access_is_free_locked(&(hki_access){vars[i], 0, UINT64_MAX, HKI_READ}))
+        if (!hki_access_is_free_locked(&(hki_access){vars[i], 0, UINT64_MAX, HKI_READ, 0}))
             return false;
     /* After the gates: a writer that failed says so before it opens its own. */
     return atomic_load_explicit(&runtime->failed_vars, memory_order_relaxed) == 0;
@@ -19,7 +19,7 @@ bool hki_direct_begin(hki_runtime *runtime, hki_var *const *reads, int count, hk
         !hki_floats_are_usual())
         return false;
     hki_ring_acquire(runtime);
-    if ((write && (!hki_access_is_free_locked(&(hki_access){write, 0, UINT64_MAX, HKI_WRITE}) ||
+    if ((write && (!hki_access_is_free_locked(&(hki_access){write, 0, UINT64_MAX, HKI_WRITE, 0}) ||
                    write->watches)) ||
         !are_settled_locked(runtime, reads, count)) {
         hki_biased_release(&runtime->issue_lock);

@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "base/trace.h"
 #include "device/device.h"
+#include "engine/range.h"
 
 #include <stdatomic.h>
 
@@ -62,15 +63,21 @@ typedef struct hki_access {
     hki_var *var;
     uint64_t begin, end; /* bytes, begin < end; an empty array still takes one byte */
     unsigned mode;       /* hki_access_mode bits */
+    uint32_t pitch;      /* see hki_range */
 } hki_access;
+
+static inline hki_range hki_access_range(const hki_access *access)
+{
+    return (hki_range){access->begin, access->end, access->pitch};
+}
 
 /* In a task that writes the range: ends its failures; or, of a task that holds it with HKI_WRITE | HKI_KEEP, those alone whose
  * bytes are still what they were before the failed call. */
-void hki_var_end_failures(hki_var *var, uint64_t begin, uint64_t end, bool only_intact);
+void hki_var_end_failures(hki_var *var, hki_range range, bool only_intact);
 
 /* For want of host memory for a task: fails the range now, ahead of what is still to read it, and notes a
  * root failure. Allocates nothing that it depends on. */
-void hki_var_fail_at_once(hki_var *var, uint64_t begin, uint64_t end);
+void hki_var_fail_at_once(hki_var *var, hki_range range);
 
 /* ---- tasks ---------------------------------------------------------------------------------------- */
 
@@ -237,7 +244,7 @@ enum { HKI_DIRECT_ELEMENTS = 64 };
 /* A wait for a byte range of a variable. */
 typedef struct hki_waiting {
     hki_var *var;
-    uint64_t begin, end;
+    hki_range range;
     void (*body)(void *); /* may be NULL */
     void *argument;
     /* NULL, or the thread may be told of waits that block, and interrupted (hk_wait_hooks): HK_INTERRUPTED. Then `keep` is

@@ -19,6 +19,7 @@ typedef struct range {
     memory *memory;
     uint64_t begin, end;
     unsigned mode;
+    uint32_t pitch; /* see hki_range */
 } range;
 
 typedef struct work {
@@ -38,6 +39,11 @@ static unsigned draw(unsigned below)
     return (unsigned)(random_state >> 33) % below;
 }
 
+static bool has(const range *r, uint64_t byte)
+{
+    return !r->pitch || (byte - r->begin) % r->pitch < (r->end - r->begin) % r->pitch;
+}
+
 static void work_run(hki_task *task, void *payload, int64_t piece)
 {
     work *w = payload;
@@ -49,7 +55,8 @@ static void work_run(hki_task *task, void *payload, int64_t piece)
     for (int i = 0; i < w->range_count; i++)
         if (w->ranges[i].mode & HKI_READ)
             for (uint64_t b = w->ranges[i].begin; b < w->ranges[i].end; b++)
-                sum = sum * 31 + w->ranges[i].memory->bytes[b];
+                if (has(&w->ranges[i], b))
+                    sum = sum * 31 + w->ranges[i].memory->bytes[b];
     w->partial[piece] = (unsigned char)sum;
 }
 
@@ -63,7 +70,8 @@ static void work_join(hki_task *task, void *payload)
     for (int i = 0; i < w->range_count; i++)
         if (w->ranges[i].mode & HKI_WRITE)
             for (uint64_t b = w->ranges[i].begin; b < w->ranges[i].end; b++)
-                w->ranges[i].memory->bytes[b] = (unsigned char)(sum + b);
+                if (has(&w->ranges[i], b))
+                    w->ranges[i].memory->bytes[b] = (unsigned char)(sum + b);
 }
 
 static const hki_task_class work_class = {.run = work_run, .join = work_join},
@@ -82,14 +90,14 @@ static void submit(hki_runtime *runtime, hki_device *device, const work *w, int6
     spec->collective = w->salt % 11 == 0;
     for (int i = 0; i < w->range_count; i++)
         spec->accesses[i] = (hki_access){&w->ranges[i].memory->var, w->ranges[i].begin,
-                                         w->ranges[i].end, w->ranges[i].mode};
+                                         w->ranges[i].end, w->ranges[i].mode, w->ranges[i].pitch};
     hki_task_submit(task);
 }
 
 static work random_work(memory *memories)
 {
-    static const unsigned modes[] = {HKI_READ, HKI_READ, HKI_WRITE | HKI_HEAL,
-                                     HKI_READ | HKI_WRITE};
+    static const unsigned modes[] = {HKI_READ, HKI_READ, HKI_WRITE | HKI_HEAL, HKI_READ | HKI_WRITE,
+                                     0};
     work w = {.range_count = 1 + (int)draw(TASK_RANGES), .salt = draw(1u << 30)};
     w.pieces = draw(5) ? 1 : 2 + draw(6);
     w.fails = draw(60) == 0;
@@ -97,7 +105,11 @@ static work random_work(memory *memories)
         range *r = &w.ranges[i];
         r->memory = &memories[draw(VARS)];
         r->mode = modes[draw(4)];
-        if (draw(2)) {
+        if (draw(2)) { /* a tile in rows of 64, seldom of 48 bytes */
+            r->pitch = draw(8) ? 64 : 48;
+            r->begin = draw(6) * 16;
+            r->end = r->begin + draw(3) * r->pitch + 16 * (1 + draw(r->pitch / 16 - 1));
+        } else if (draw(2)) {
             r->begin = 0;
             r->end = VAR_BYTES;
         } else {
@@ -110,7 +122,7 @@ static work random_work(memory *memories)
 
 typedef struct outcome {
     unsigned char bytes[VARS][VAR_BYTES];
-    char messages[VARS][8][64];
+    char messages[VARS][VAR_BYTES / 16][64];
     uint64_t count;
     char first[64];
 } outcome;
@@ -140,8 +152,8 @@ static outcome play(uint64_t seed, hk_engine engine, int devices, int64_t inline
     snprintf(out.first, sizeof out.first, "%s", hk_status_message(all));
     for (int i = 0; i < VARS; i++) {
         memcpy(out.bytes[i], memories[i].bytes, VAR_BYTES);
-        for (uint64_t j = 0; j < 8; j++) {
-            const hk_status *status = wait_range(&memories[i].var, j * 32, j * 32 + 32, NULL, NULL);
+        for (uint64_t j = 0; j < VAR_BYTES / 16; j++) {
+            const hk_status *status = wait_range(&memories[i].var, j * 16, j * 16 + 16, NULL, NULL);
             snprintf(out.messages[i][j], 64, "%s", hk_status_message(status));
             hk_status_release(status);
         }
@@ -189,7 +201,7 @@ static hk_code code_of(memory *m, uint64_t begin, uint64_t end)
 static void recover_run(hki_task *task, void *payload, int64_t piece)
 {
     (void)task, (void)payload, (void)piece;
-    hki_var_end_failures(&one.var, 0, VAR_BYTES, true);
+    hki_var_end_failures(&one.var, (hki_range){0, VAR_BYTES, 0}, true);
 }
 
 static void test_failure_rules(hk_engine engine)
@@ -201,15 +213,16 @@ static void test_failure_rules(hk_engine engine)
     hki_var_init(&one.var, rt);
     hki_var_init(&other.var, rt);
     const range none = {0};
-    issue((range){&one, 0, 64, over}, none, true, 4);
+    issue((range){&one, 0, 64, over, 0}, none, true, 4);
     CHECK(code_of(&one, 0, 256) == HK_INJECTED);
     CHECK(code_of(&one, 0, 256) == HK_INJECTED); /* the second look */
     CHECK(code_of(&one, 64, 256) == HK_OK);      /* other bytes */
     CHECK(code_of(&other, 0, 256) == HK_OK);
-    issue((range){&one, 0, 32, over}, none, false, 1); /* a part heals that part */
+    issue((range){&one, 0, 32, over, 0}, none, false, 1); /* a part heals that part */
     CHECK(code_of(&one, 0, 32) == HK_OK);
     CHECK(code_of(&one, 32, 64) == HK_INJECTED);
-    issue((range){&one, 0, 256, update}, none, false, 1); /* reads what failed: all of it fails */
+    issue((range){&one, 0, 256, update, 0}, none, false,
+          1); /* reads what failed: all of it fails */
     CHECK(code_of(&one, 0, 32) == HK_INJECTED);
     CHECK(code_of(&one, 128, 129) == HK_INJECTED);
     const hk_status *all = hk_wait_all();
@@ -222,16 +235,16 @@ static void test_failure_rules(hk_engine engine)
     spec->class = &recover_class;
     spec->device = dev;
     spec->operation = "recover";
-    spec->accesses[0] = (hki_access){&one.var, 0, 256, HKI_WRITE | HKI_KEEP};
+    spec->accesses[0] = (hki_access){&one.var, 0, 256, HKI_WRITE | HKI_KEEP, 0};
     hki_task_submit(task);
     CHECK(code_of(&one, 0, 32) == HK_OK);
     CHECK(code_of(&one, 32, 64) == HK_INJECTED);
     CHECK(code_of(&one, 64, 256) == HK_OK);
     /* Overwriting from a failed input fails, from a good one heals. */
-    issue((range){&other, 0, 256, over}, (range){&one, 0, 256, HKI_READ}, false, 1);
+    issue((range){&other, 0, 256, over, 0}, (range){&one, 0, 256, HKI_READ, 0}, false, 1);
     CHECK(code_of(&other, 0, 1) == HK_INJECTED);
-    issue((range){&one, 0, 256, over}, none, false, 3);
-    issue((range){&other, 0, 256, over}, (range){&one, 0, 256, HKI_READ}, false, 1);
+    issue((range){&one, 0, 256, over, 0}, none, false, 3);
+    issue((range){&other, 0, 256, over, 0}, (range){&one, 0, 256, HKI_READ, 0}, false, 1);
     CHECK(code_of(&one, 0, 256) == HK_OK);
     CHECK(code_of(&other, 0, 256) == HK_OK);
     CHECK(hk_status_count(hk_wait_all()) == 1);

@@ -104,9 +104,9 @@ static uint64_t issue(const hki_task_class *class, work w, int64_t expected_ns)
     spec->device = device;
     spec->operation = "test";
     spec->expected_ns = expected_ns;
-    spec->accesses[0] = (hki_access){&vars[w.target], 0, 8, HKI_READ | HKI_WRITE};
+    spec->accesses[0] = (hki_access){&vars[w.target], 0, 8, HKI_READ | HKI_WRITE, 0};
     if (w.source >= 0)
-        spec->accesses[1] = (hki_access){&vars[w.source], 0, 8, HKI_READ};
+        spec->accesses[1] = (hki_access){&vars[w.source], 0, 8, HKI_READ, 0};
     return hki_task_submit(task);
 }
 
@@ -199,7 +199,7 @@ static void test_failures(hk_engine engine, int64_t inline_ns)
     spec->device = device;
     spec->operation = "heal";
     spec->expected_ns = 10;
-    spec->accesses[0] = (hki_access){&vars[0], 0, 8, HKI_WRITE | HKI_HEAL};
+    spec->accesses[0] = (hki_access){&vars[0], 0, 8, HKI_WRITE | HKI_HEAL, 0};
     hki_task_submit(task);
     CHECK(code_of(0) == HK_OK);
     CHECK(code_of(1) == HK_INJECTED);
@@ -304,7 +304,7 @@ static void test_sizes(void)
         spec->operation = "test";
         spec->expected_ns = i % 7 ? 10 : 1000000;
         for (int j = 0; j < count; j++)
-            spec->accesses[j] = (hki_access){&vars[j % VARS], 0, 8, HKI_READ | HKI_WRITE};
+            spec->accesses[j] = (hki_access){&vars[j % VARS], 0, 8, HKI_READ | HKI_WRITE, 0};
         hki_task_submit(task);
     }
     CHECK(code_of(0) == HK_OK);

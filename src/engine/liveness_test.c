@@ -79,7 +79,7 @@ static void *issue_until_stopped(void *argument)
     (void)argument;
     for (unsigned i = 0; !atomic_load(&stop); i++)
         hki_task_submit(begin(0, 1000000, nap, NULL, 1,
-                              &(hki_access){&stream[i % 8], 0, 1, HKI_WRITE | HKI_HEAL}));
+                              &(hki_access){&stream[i % 8], 0, 1, HKI_WRITE | HKI_HEAL, 0}));
     return NULL;
 }
 
@@ -137,17 +137,18 @@ static void test_waiter_runs_only_what_it_waits_for(void)
     start(2);
     for (int i = 0; i < VARS; i++)
         hki_var_init(&v[i], runtime);
-    hki_task_submit(begin(0, INT64_MAX, wait_for_go, NULL, 1, &(hki_access){&v[B], 0, 1, over}));
-    hki_task_submit(begin(1, INT64_MAX, nap, NULL, 1, &(hki_access){&v[A], 0, 1, over}));
-    hki_task_submit(begin(
-        0, INT64_MAX, NULL, NULL, 3,
-        (hki_access[]){{&v[A], 0, 1, HKI_READ}, {&v[B], 0, 1, HKI_READ}, {&v[X], 0, 1, over}}));
+    hki_task_submit(begin(0, INT64_MAX, wait_for_go, NULL, 1, &(hki_access){&v[B], 0, 1, over, 0}));
+    hki_task_submit(begin(1, INT64_MAX, nap, NULL, 1, &(hki_access){&v[A], 0, 1, over, 0}));
+    hki_task_submit(begin(0, INT64_MAX, NULL, NULL, 3,
+                          (hki_access[]){{&v[A], 0, 1, HKI_READ, 0},
+                                         {&v[B], 0, 1, HKI_READ, 0},
+                                         {&v[X], 0, 1, over, 0}}));
     usleep(30000); /* the first is done: its gate is recycled by the next to read it */
-    hki_task_submit(begin(1, 1000, NULL, NULL, 1, &(hki_access){&v[A], 0, 1, HKI_READ}));
+    hki_task_submit(begin(1, 1000, NULL, NULL, 1, &(hki_access){&v[A], 0, 1, HKI_READ, 0}));
     usleep(10000);
     pthread_create(&helper, NULL, give_go, NULL);
     hki_task_submit(begin(1, INT64_MAX, unrelated, NULL, 2,
-                          (hki_access[]){{&v[U], 0, 1, over}, {&v[U2], 0, 1, over}}));
+                          (hki_access[]){{&v[U], 0, 1, over, 0}, {&v[U2], 0, 1, over, 0}}));
     hk_status_release(wait_range(&v[X], 0, 1, NULL, NULL));
     CHECK(!atomic_load(&unrelated_by_main));
     pthread_join(helper, NULL);
@@ -188,13 +189,13 @@ static void run_beside(int64_t first_ns, int waiting, int64_t expected_ns)
     atomic_store(&second_ran, false);
     usleep(100000); /* all workers sleep */
     hki_task_submit(
-        begin(0, first_ns, long_after_all, NULL, 1, &(hki_access){&v[0], 0, 1, HKI_WRITE}));
+        begin(0, first_ns, long_after_all, NULL, 1, &(hki_access){&v[0], 0, 1, HKI_WRITE, 0}));
     usleep(10000);
     for (int i = 0; i < waiting; i++)
         hki_task_submit(
-            begin(0, expected_ns, NULL, NULL, 1, &(hki_access){&v[0], 0, 1, HKI_WRITE}));
+            begin(0, expected_ns, NULL, NULL, 1, &(hki_access){&v[0], 0, 1, HKI_WRITE, 0}));
     hki_task_submit(
-        begin(0, expected_ns, set, &second_ran, 1, &(hki_access){&v[1], 0, 1, HKI_WRITE}));
+        begin(0, expected_ns, set, &second_ran, 1, &(hki_access){&v[1], 0, 1, HKI_WRITE, 0}));
     while (!atomic_load(&second_ran)) /* no helping: the workers must do it */
         usleep(1000);
     CHECK(hk_ok(hk_wait_all()));
@@ -226,7 +227,7 @@ static void test_submit_after_the_end(void)
     start(1);
     hki_runtime_retain(runtime);
     hki_var_init(&v, runtime);
-    hki_task *task = begin(0, INT64_MAX, NULL, NULL, 1, &(hki_access){&v, 0, 1, HKI_WRITE});
+    hki_task *task = begin(0, INT64_MAX, NULL, NULL, 1, &(hki_access){&v, 0, 1, HKI_WRITE, 0});
     atomic_store(&finished, 0);
     hk_runtime_deinit();
     hki_task_submit(task);
@@ -254,7 +255,7 @@ static void read_many(int accesses, int tasks)
     hki_access each[MOST];
     for (int i = 0; i < accesses; i++) {
         hki_var_init(&v[i], runtime);
-        each[i] = (hki_access){&v[i], 0, 1, i ? HKI_READ : HKI_WRITE | HKI_HEAL};
+        each[i] = (hki_access){&v[i], 0, 1, i ? HKI_READ : HKI_WRITE | HKI_HEAL, 0};
     }
     int before = 0;
     for (int i = 0; i < tasks; i++) {
@@ -336,13 +337,13 @@ static void test_busy_elsewhere(int devices, int64_t nap_expected_ns, int64_t ex
     for (int i = 0; i < 4; i++)
         atomic_store(&done[i], false);
     hki_task_submit(
-        begin(0, nap_expected_ns, nap_long, NULL, 1, &(hki_access){&own, 0, 1, HKI_WRITE}));
+        begin(0, nap_expected_ns, nap_long, NULL, 1, &(hki_access){&own, 0, 1, HKI_WRITE, 0}));
     spin_until(&naps, 20);
     atomic_store(&naps, false);
     const int64_t begin_ns = hki_clock_ns();
     for (int i = 0; i < 4; i++) {
-        hki_task_submit(
-            begin(1, expected_ns, note, &done[i], 1, &(hki_access){&others[i], 0, 1, HKI_WRITE}));
+        hki_task_submit(begin(1, expected_ns, note, &done[i], 1,
+                              &(hki_access){&others[i], 0, 1, HKI_WRITE, 0}));
         spin_until(&done[i], 20);
         usleep(i % 2 ? 5000 : 0);
     }
@@ -376,7 +377,7 @@ static void test_window_of_two(int devices, int64_t held_expected_ns)
     atomic_store(&has_begun, false);
     atomic_store(&may_end, false);
     const int64_t begin_ns = hki_clock_ns();
-    const hki_access access = {&var, 0, 1, HKI_WRITE};
+    const hki_access access = {&var, 0, 1, HKI_WRITE, 0};
     hki_task_submit(begin(0, 200, NULL, NULL, 1, &access));
     hki_task_submit(begin(0, held_expected_ns, hold, NULL, 1, &access));
     spin_until(&has_begun, 20);
@@ -416,11 +417,12 @@ static void test_issuer_runs_nothing_long(bool fills_window)
         usleep(1000); /* all sleep */
         atomic_store(&may_end, false);
         hki_task_submit(begin(0, INT64_MAX, hold_elsewhere, NULL, 1,
-                              &(hki_access){&var, 0, 1, HKI_WRITE | HKI_HEAL}));
+                              &(hki_access){&var, 0, 1, HKI_WRITE | HKI_HEAL, 0}));
         for (int j = 0; !fills_window && j < READERS; j++)
-            hki_task_submit(begin(0, 1, NULL, NULL, 1, &(hki_access){&var, 0, 1, HKI_READ}));
+            hki_task_submit(begin(0, 1, NULL, NULL, 1, &(hki_access){&var, 0, 1, HKI_READ, 0}));
         for (int j = 0; fills_window && j < OTHERS; j++)
-            hki_task_submit(begin(0, 15000, nap, NULL, 1, &(hki_access){&other, 0, 1, HKI_WRITE}));
+            hki_task_submit(
+                begin(0, 15000, nap, NULL, 1, &(hki_access){&other, 0, 1, HKI_WRITE, 0}));
         atomic_store(&may_end, true);
         CHECK(hk_ok(hk_wait_all()));
     }

@@ -52,7 +52,7 @@ static void issue(const hki_task_class *class, int64_t pieces)
     spec->device = hk_device_default().handle;
     spec->operation = "test";
     spec->piece_count = pieces;
-    spec->accesses[0] = (hki_access){&var, 0, 1, HKI_READ | HKI_WRITE};
+    spec->accesses[0] = (hki_access){&var, 0, 1, HKI_READ | HKI_WRITE, 0};
     hki_task_submit(task);
 }
 

@@ -68,8 +68,9 @@ static void submit(int device, hki_queue_kind queue, int from, int target, work 
     spec->collective = queue != COMPUTE;
     spec->access_count = 0;
     if (from >= 0)
-        spec->accesses[spec->access_count++] = (hki_access){&vars[from], 0, 1, HKI_READ};
-    spec->accesses[spec->access_count++] = (hki_access){&vars[target], 0, 1, HKI_READ | HKI_WRITE};
+        spec->accesses[spec->access_count++] = (hki_access){&vars[from], 0, 1, HKI_READ, 0};
+    spec->accesses[spec->access_count++] =
+        (hki_access){&vars[target], 0, 1, HKI_READ | HKI_WRITE, 0};
     hki_task_submit(task);
 }
 

@@ -168,16 +168,15 @@ enum { NO_BOUND = -1, AMBIGUOUS = -2 };
 /* The bound array that an operand lies in. */
 static int find_bound(const hki_capture *self, const hk_array *x)
 {
-    uint64_t begin, end;
     bool is_empty = !hk_size(x), is_near = false;
     int found = NO_BOUND, count = 0;
-    hki_array_range(x, &begin, &end);
+    const hki_range range = hki_array_range(x);
     for (int i = 0; i < self->graph->bound_count; i++) {
         const place *bound = &self->places[i];
         if (bound->storage != x->storage)
             continue;
         is_near = true;
-        if (is_empty || (bound->span.begin <= begin && end <= bound->span.end)) {
+        if (is_empty || (bound->span.begin <= range.begin && range.end <= bound->span.end)) {
             found = i;
             count++;
         }

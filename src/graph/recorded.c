@@ -512,8 +512,8 @@ bool hki_recorded_issue(hki_recorded *self, hki_storage *const *storages, const 
         const hki_touch *each = &self->touches[i];
         spec->accesses[i] = hki_touch_access(each, storages[each->slot], base[each->slot]);
     }
-    spec->accesses[self->touch_count] =
-        (hki_access){&self->memory->var, 0, self->memory->bytes, HKI_WRITE | HKI_HEAL | HKI_FRESH};
+    spec->accesses[self->touch_count] = (hki_access){&self->memory->var, 0, self->memory->bytes,
+                                                     HKI_WRITE | HKI_HEAL | HKI_FRESH, 0};
     spec->access_count = self->touch_count + 1;
     spec->class = &replay_class;
     spec->device = self->device;

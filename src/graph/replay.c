@@ -185,8 +185,9 @@ static bool is_shared(const replay *self, const hki_node_operand *a, const hki_n
     if (a->slot < 0 || b->slot < 0 || a->slot == b->slot || !self->storages[a->slot] ||
         self->storages[a->slot] != self->storages[b->slot])
         return false;
-    hki_span first = span_of(self, a), second = span_of(self, b);
-    return first.begin < second.end && second.begin < first.end;
+    const hki_span first = span_of(self, a), second = span_of(self, b);
+    return hki_ranges_overlap((hki_range){first.begin, first.end, first.pitch},
+                              (hki_range){second.begin, second.end, second.pitch});
 }
 
 /* Element by element, a kernel may write where it reads input `index`. */
@@ -337,7 +338,7 @@ static void fail_rest(const replay *self, int first)
                 continue;
             hki_span span = span_of(self, operand);
             hki_access access = hki_span_access(&span, storage, HKI_WRITE);
-            hki_var_fail_at_once(access.var, access.begin, access.end);
+            hki_var_fail_at_once(access.var, hki_access_range(&access));
         }
     }
 }

@@ -14,7 +14,7 @@ static bool overlaps(const hki_written *it, int place, const hki_span *span)
 
 uint64_t hki_writes_find(const hki_writes *self, int place, const hki_tensor *tensor)
 {
-    const hki_span span = hki_tensor_span(tensor);
+    const hki_span span = hki_span_flat(hki_tensor_span(tensor));
     uint64_t checks = 0;
     for (int i = 0; i < self->count; i++)
         if (overlaps(&self->list[i], place, &span))
@@ -66,7 +66,8 @@ static void cut(hki_writes *self, int place, const hki_span *span)
 bool hki_writes_note(hki_writes *self, int place, const hki_tensor *tensor, uint64_t checks,
                      bool keeps)
 {
-    hki_written added = {.place = place, .span = hki_tensor_span(tensor), .dtype = tensor->dtype};
+    hki_written added = {
+        .place = place, .span = hki_span_flat(hki_tensor_span(tensor)), .dtype = tensor->dtype};
     /* Each of the ranges that are in the way leaves two at most. */
     if (!reserve(self, 3 * self->count + 1))
         return false;

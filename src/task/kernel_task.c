@@ -111,12 +111,15 @@ static uint64_t sum_read(const payload *self)
     for (int i = 0; i < self->count; i++) {
         const hki_tensor *tensor = &self->tensors[i];
         const hki_span span = hki_tensor_span(tensor);
-        if (self->modes[i] != HK_READS || tensor->size == 0 || !span.is_dense)
+        if (self->modes[i] != HK_READS || tensor->size == 0 || !span.fills)
             continue;
         const unsigned char *bytes =
             (const unsigned char *)hki_storage_kernel_data(tensor->storage) + span.begin;
-        for (uint64_t at = 0; at < span.end - span.begin; at++)
-            sum = (sum ^ bytes[at]) * UINT64_C(1099511628211);
+        const uint64_t size = span.end - span.begin, row = span.pitch ? span.pitch : size;
+        const uint64_t width = span.pitch ? size % row : size;
+        for (uint64_t at = 0; at < size; at += row)
+            for (uint64_t byte = at; byte < at + width; byte++)
+                sum = (sum ^ bytes[byte]) * UINT64_C(1099511628211);
     }
     return sum;
 }

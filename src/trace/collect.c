@@ -161,7 +161,8 @@ static int64_t bytes_of(const hki_trace_issue_record *issue)
     const hki_trace_access *accesses = (const void *)issue->body;
     int64_t bytes = 0;
     for (int i = 0; i < issue->access_count; i++) {
-        const int64_t size = (int64_t)(accesses[i].end - accesses[i].begin);
+        const uint64_t span = accesses[i].end - accesses[i].begin, pitch = accesses[i].pitch;
+        const int64_t size = (int64_t)(pitch ? (span / pitch + 1) * (span % pitch) : span);
         bytes += (accesses[i].mode & 1 ? size : 0) + (accesses[i].mode & 2 ? size : 0);
     }
     return bytes;

@@ -45,10 +45,10 @@ static hki_trace_issue_record *issue(uint64_t sequence, uint64_t ticks, const ch
 }
 
 /* Accesses come before operands. */
-static void add_access(hki_trace_issue_record *record, uint64_t var, uint64_t end, uint64_t mode)
+static void add_access(hki_trace_issue_record *record, uint64_t var, uint64_t end, uint32_t mode)
 {
     ((hki_trace_access *)(void *)record->body)[record->access_count++] =
-        (hki_trace_access){var, 0, end, mode};
+        (hki_trace_access){var, 0, end, mode, 0};
     record->head.bytes += (uint32_t)sizeof(hki_trace_access);
 }
 

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { NONE = 0, FEW_DEPENDENCIES = 32 };
+enum { NONE = 0, FEW_DEPENDENCIES = 32, MOST_ROWS = 4096 };
 
 typedef struct mark {
     uint64_t begin, end, largest_end;
@@ -271,9 +271,9 @@ static bool cut(hki_dependencies *self, int *set, uint64_t begin, uint64_t end)
     return true;
 }
 
-static bool add_access(hki_dependencies *self, const hki_trace_access *access)
+static bool add_bytes(hki_dependencies *self, const hki_trace_access *access, uint64_t begin,
+                      uint64_t end)
 {
-    const uint64_t begin = access->begin, end = access->end;
     variable *var = variable_find(self, access->var);
     self->overlaps.count = 0;
     if (!var || !set_overlaps(self, var->writers, begin, end) || !find_calls(self))
@@ -285,6 +285,19 @@ static bool add_access(hki_dependencies *self, const hki_trace_access *access)
     self->overlaps.count = 0;
     return set_overlaps(self, var->readers, begin, end) && find_calls(self) &&
            cut(self, &var->readers, begin, end) && put(self, &var->writers, begin, end, self->call);
+}
+
+/* Rows one by one; of very many, the bytes between them as well. */
+static bool add_access(hki_dependencies *self, const hki_trace_access *access)
+{
+    const uint64_t bytes = access->end - access->begin;
+    if (!access->pitch || bytes / access->pitch >= MOST_ROWS)
+        return add_bytes(self, access, access->begin, access->end);
+    const uint64_t width = bytes % access->pitch;
+    bool is_good = true;
+    for (uint64_t row = access->begin; is_good && row < access->end; row += access->pitch)
+        is_good = add_bytes(self, access, row, row + width);
+    return is_good;
 }
 
 static int compare_ints(const void *a, const void *b)

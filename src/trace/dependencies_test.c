@@ -22,7 +22,10 @@ static uint32_t next_random(uint32_t *state, uint32_t below)
 static void oracle_access(oracle *self, int call, const hki_trace_access *access)
 {
     const uint64_t var = access->var - 1;
+    const uint64_t size = access->end - access->begin;
     for (uint64_t byte = access->begin; byte < access->end; byte++) {
+        if (access->pitch && (byte - access->begin) % access->pitch >= size % access->pitch)
+            continue;
         int *writer = &self->writer[var][byte];
         if (*writer && *writer - 1 != call)
             self->direct[call][*writer - 1] = true;
@@ -90,10 +93,13 @@ static void random_accesses_match_oracle(uint32_t seed, uint32_t whole, uint32_t
                 begin = 0;
                 end = BYTES;
             }
-            const uint64_t modes[] = {1, 3, 2 | 4 | 16};
+            const uint32_t modes[] = {1, 3, 2 | 4 | 16};
+            const uint64_t pitch = next_random(&seed, 4) ? 0 : 2 + next_random(&seed, 3);
             accesses[i] = (hki_trace_access){
                 1 + next_random(&seed, VARS), begin, end < BYTES ? end : BYTES,
-                next_random(&seed, 8) < writes ? modes[1 + next_random(&seed, 2)] : modes[0]};
+                next_random(&seed, 8) < writes ? modes[1 + next_random(&seed, 2)] : modes[0], 0};
+            if (pitch && (accesses[i].end - begin) % pitch)
+                accesses[i].pitch = (uint32_t)pitch;
             oracle_access(&expected, call, &accesses[i]);
         }
         CHECK(hki_dependencies_add(dependencies, accesses, count));
@@ -108,9 +114,9 @@ static void random_accesses_match_oracle(uint32_t seed, uint32_t whole, uint32_t
 }
 
 static bool add_one(hki_dependencies *self, uint64_t var, uint64_t begin, uint64_t end,
-                    uint64_t mode)
+                    uint32_t mode)
 {
-    const hki_trace_access access = {var, begin, end, mode};
+    const hki_trace_access access = {var, begin, end, mode, 0};
     return hki_dependencies_add(self, &access, 1);
 }
 

@@ -299,8 +299,11 @@ static hki_access access_of(const hki_group_operand *operand)
     const int64_t offset = operand->x->offset;
     uint64_t begin = (uint64_t)(offset + operand->begin) * bytes;
     uint64_t end = (uint64_t)(offset + operand->end) * bytes;
-    if (operand->x->failed)
-        hki_array_range(operand->x, &begin, &end);
+    if (operand->x->failed) {
+        const hki_range range = hki_array_range(operand->x);
+        begin = range.begin;
+        end = range.end;
+    }
     return (hki_access){.var = &operand->x->storage->var,
                         .begin = begin,
                         .end = end > begin ? end : begin + 1,

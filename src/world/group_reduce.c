@@ -79,12 +79,7 @@ static bool check_pairs(const hki_group_work *work)
 {
     for (int i = 1; i < work->count; i++)
         for (int j = 0; j < i; j++) {
-            uint64_t begin, end, other_begin, other_end;
-            if (work->arrays[i]->storage != work->arrays[j]->storage)
-                continue;
-            hki_array_range(work->arrays[i], &begin, &end);
-            hki_array_range(work->arrays[j], &other_begin, &other_end);
-            if (begin >= other_end || other_begin >= end)
+            if (!hki_arrays_overlap(work->arrays[i], work->arrays[j]))
                 continue;
             hki_group_refuse(work, true, HK_INVALID_ARGUMENT, "arrays %d and %d share memory", j,
                              i);

@@ -353,7 +353,7 @@ static void leave_in_task(void)
     spec->class = &class;
     spec->device = hk_device_default().handle;
     spec->operation = "exit";
-    spec->accesses[0] = (hki_access){&var, 0, 1, HKI_WRITE};
+    spec->accesses[0] = (hki_access){&var, 0, 1, HKI_WRITE, 0};
     hki_task_submit(task);
     pause();
 }

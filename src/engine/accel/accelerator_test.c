@@ -80,10 +80,10 @@ static void submit(hki_device *device, hki_queue_kind queue, double ns, int read
         spec->cost.copy_bytes = ns;
     spec->access_count = 0;
     if (read >= 0)
-        spec->accesses[spec->access_count++] = (hki_access){&vars[read], 0, 1, HKI_READ};
+        spec->accesses[spec->access_count++] = (hki_access){&vars[read], 0, 1, HKI_READ, 0};
     if (write >= 0)
         spec->accesses[spec->access_count++] =
-            (hki_access){&vars[write], 0, 1, HKI_WRITE | HKI_HEAL};
+            (hki_access){&vars[write], 0, 1, HKI_WRITE | HKI_HEAL, 0};
     hki_task_submit(task);
 }
 
@@ -177,7 +177,7 @@ static void test_brief_beside(void)
         spec->device = cpu;
         spec->operation = "work";
         spec->expected_ns = 1;
-        spec->accesses[0] = (hki_access){&vars[0], 0, 1, HKI_WRITE};
+        spec->accesses[0] = (hki_access){&vars[0], 0, 1, HKI_WRITE, 0};
         hki_task_submit(task);
         if (!behind) {
             CHECK_EQ_I64(atomic_load(&order), i + 1);

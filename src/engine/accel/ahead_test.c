@@ -76,7 +76,7 @@ static void run(hki_task *task, void *payload, int64_t piece)
     work *self = payload;
     const hki_task_spec *spec = hki_task_get_spec(task);
     if (self->kind == RECOVER) {
-        hki_var_end_failures(&vars[self->target], 0, 1, true);
+        hki_var_end_failures(&vars[self->target], (hki_range){0, 1, 0}, true);
         return;
     }
     if (self->kind == BREAK)
@@ -119,11 +119,11 @@ static uint64_t issue(hki_device *device, hki_queue_kind queue, work todo, bool 
     spec->collective = collective;
     spec->access_count = 0;
     if (todo.from >= 0)
-        spec->accesses[spec->access_count++] = (hki_access){&vars[todo.from], 0, 1, HKI_READ};
+        spec->accesses[spec->access_count++] = (hki_access){&vars[todo.from], 0, 1, HKI_READ, 0};
     unsigned mode = todo.kind == PUT       ? HKI_WRITE | HKI_HEAL
                     : todo.kind == RECOVER ? HKI_WRITE | HKI_KEEP
                                            : HKI_READ | HKI_WRITE;
-    spec->accesses[spec->access_count++] = (hki_access){&vars[todo.target], 0, 1, mode};
+    spec->accesses[spec->access_count++] = (hki_access){&vars[todo.target], 0, 1, mode, 0};
     return hki_task_submit(task);
 }
 

@@ -61,9 +61,9 @@ static void submit_to(hki_device *device, int read, int write, int64_t expected_
     spec->expected_ns = expected_ns;
     spec->access_count = 0;
     if (read >= 0)
-        spec->accesses[spec->access_count++] = (hki_access){&vars[read], 0, 1, HKI_READ};
+        spec->accesses[spec->access_count++] = (hki_access){&vars[read], 0, 1, HKI_READ, 0};
     if (write >= 0)
-        spec->accesses[spec->access_count++] = (hki_access){&vars[write], 0, 1, HKI_WRITE};
+        spec->accesses[spec->access_count++] = (hki_access){&vars[write], 0, 1, HKI_WRITE, 0};
     hki_task_submit(task);
 }
 

@@ -52,7 +52,7 @@ static void submit(int device, int first, int access_count, unsigned mode)
     spec->device = late_devices[device];
     spec->operation = "work";
     for (int i = 0; i < access_count; i++)
-        spec->accesses[i] = (hki_access){&many[first + i], 0, 1, mode};
+        spec->accesses[i] = (hki_access){&many[first + i], 0, 1, mode, 0};
     hki_task_submit(task);
 }
 

@@ -12,12 +12,13 @@
 
 enum {
     MOST = 512,
-    MARGIN = 8 /* an access adds less: old ranges are disjoint, so that it cuts two at most */
+    MARGIN = 8 /* fewer are left of one that an access cuts, and added */
 };
 
 typedef struct suspect {
     const hki_var *var;
-    uint64_t begin, end, flags;
+    hki_range range;
+    uint64_t flags;
     uint64_t
         position; /* of who has written it; another may have its place when that has been completed */
 } suspect;
@@ -37,7 +38,7 @@ struct hki_suspects {
 
 static bool overlaps(const suspect *it, const hki_access *access)
 {
-    return it->var == access->var && it->begin < access->end && access->begin < it->end;
+    return it->var == access->var && hki_ranges_overlap(it->range, hki_access_range(access));
 }
 
 static void hold(hki_suspects *self, uint64_t flags)
@@ -92,28 +93,42 @@ uint64_t hki_suspects_find(const hki_queue *queue, const hki_task *task)
 
 /* ---- noting ------------------------------------------------------------------------------------------------------ */
 
-static void add(hki_suspects *self, const suspect *it, uint64_t begin, uint64_t end)
+static void add(hki_suspects *self, const suspect *it, hki_range range)
 {
-    if (begin >= end || !it->flags)
+    self->is_full = self->is_full || self->count == MOST;
+    if (self->is_full || !it->flags)
         return;
     suspect *added = &self->list[self->count++];
     *added = *it;
-    added->begin = begin;
-    added->end = end;
+    added->range = range;
+}
+
+/* What is left of one that is overwritten in part. */
+typedef struct rest {
+    hki_suspects *of;
+    suspect old;
+} rest;
+
+static void add_rest(void *argument, hki_range range, bool is_in)
+{
+    const rest *self = argument;
+    if (!is_in)
+        add(self->of, &self->old, range);
 }
 
 /* What the range held is overwritten. */
 static void cut(hki_suspects *self, const hki_access *access)
 {
-    for (int i = 0; i < self->count;) {
-        const suspect old = self->list[i];
-        if (!overlaps(&old, access)) {
+    for (int i = 0; i < self->count && !self->is_full;) {
+        rest left = {self, self->list[i]};
+        if (!overlaps(&left.old, access)) {
             i++;
             continue;
         }
+        self->is_full = self->count > MOST - MARGIN;
         self->list[i] = self->list[--self->count];
-        add(self, &old, old.begin, access->begin);
-        add(self, &old, access->end, old.end);
+        if (!hki_range_divide(left.old.range, hki_access_range(access), add_rest, &left))
+            self->is_full = true;
     }
 }
 
@@ -122,14 +137,13 @@ static void note(void *suspects, const hki_access *access, uint64_t flags)
 {
     hki_suspects *self = suspects;
     suspect added = {.var = access->var, .flags = flags, .position = self->position};
-    self->is_full = self->is_full || self->count > MOST - MARGIN;
     if (self->is_full)
         return;
     for (int i = 0; !(access->mode & HKI_HEAL) && i < self->count; i++)
         if (overlaps(&self->list[i], access))
             added.flags |= self->list[i].flags;
     cut(self, access);
-    add(self, &added, access->begin, access->end);
+    add(self, &added, hki_access_range(access));
 }
 
 /* Flags that are nobody's any more, or were another's, mean nothing. */

@@ -94,11 +94,6 @@ static bool wait_for(hki_task *task, hki_gate *gate)
     return true;
 }
 
-static bool overlap(const hki_gate *gate, const hki_access *access)
-{
-    return gate->begin < access->end && access->begin < gate->end;
-}
-
 static void retire(hki_var *var, hki_gate *gate)
 {
     gate->next = NULL;
@@ -153,6 +148,7 @@ static bool register_access(hki_task *task, const hki_access *access)
     hki_var *var = access->var;
     hki_runtime *runtime = var->runtime;
     const uint64_t sequence = atomic_load_explicit(&task->sequence, memory_order_relaxed);
+    const hki_range range = hki_access_range(access);
     bool writes = access->mode & HKI_WRITE;
     hki_gate *join = NULL;
     if (hki_var_is_scored_locked(var, writes))
@@ -168,20 +164,20 @@ static bool register_access(hki_task *task, const hki_access *access)
         const bool is_readers = !gate->closed;
         /* Waits, which have one access, stand right behind the latest task, with its number. */
         const bool is_own = gate->is_write && gate->task_sequence == sequence && !task->is_wait;
-        if (overlap(gate, access) && !writes && gate->is_write) {
-            if (is_own && gate->begin <= access->begin && access->end <= gate->end)
+        if (hki_ranges_overlap(gate->range, range) && !writes && gate->is_write) {
+            if (is_own && hki_range_contains(gate->range, range))
                 return true;
             if (!is_own && !wait_for(task, gate))
                 return false;
-        } else if (overlap(gate, access) && writes) {
+        } else if (hki_ranges_overlap(gate->range, range) && writes) {
             if (!is_own && !(is_readers && close_readers(runtime, gate)) && !wait_for(task, gate))
                 return false;
-            if (access->begin <= gate->begin && gate->end <= access->end) {
+            if (hki_range_contains(range, gate->range)) {
                 *link = gate->next;
                 retire(var, gate);
                 continue;
             }
-        } else if (is_readers && gate->begin == access->begin && gate->end == access->end) {
+        } else if (is_readers && hki_ranges_equal(gate->range, range)) {
             join = gate;
         }
         link = &gate->next;
@@ -199,8 +195,7 @@ static bool register_access(hki_task *task, const hki_access *access)
         if (runtime->accelerated)
             hki_stage_init(join, writes);
         join->is_write = join->closed = writes;
-        join->begin = access->begin;
-        join->end = access->end;
+        join->range = range;
         join->next = var->gates;
         var->gates = join;
     }
@@ -209,7 +204,7 @@ static bool register_access(hki_task *task, const hki_access *access)
     return true;
 }
 
-bool hki_gates_are_open_locked(hki_var *var, uint64_t begin, uint64_t end, bool writes)
+bool hki_gates_are_open_locked(hki_var *var, hki_range range, bool writes)
 {
     for (hki_gate **link = &var->gates, *gate; (gate = *link);) {
         if (is_idle(gate)) {
@@ -218,27 +213,26 @@ bool hki_gates_are_open_locked(hki_var *var, uint64_t begin, uint64_t end, bool 
             give_back(var->runtime, gate);
             continue;
         }
-        if ((writes || gate->is_write) && gate->begin < end && begin < gate->end)
+        if ((writes || gate->is_write) && hki_ranges_overlap(gate->range, range))
             return false;
         link = &gate->next;
     }
     return true;
 }
 
-static bool any_holds(hki_gate *first, const hki_access *range, uint64_t sequence)
+static bool any_holds(hki_gate *first, hki_range range, uint64_t sequence)
 {
     for (hki_gate *gate = first; gate; gate = gate->next)
-        if (gate->is_write && overlap(gate, range) && gate->task_sequence <= sequence &&
-            !hki_gate_is_open(gate))
+        if (gate->is_write && hki_ranges_overlap(gate->range, range) &&
+            gate->task_sequence <= sequence && !hki_gate_is_open(gate))
             return true;
     return false;
 }
 
-bool hki_gates_hold_locked(const hki_var *var, uint64_t begin, uint64_t end, uint64_t sequence)
+bool hki_gates_hold_locked(const hki_var *var, hki_range range, uint64_t sequence)
 {
     /* One that a later write has superseded may be unfinished. */
-    const hki_access range = {.begin = begin, .end = end};
-    return any_holds(var->gates, &range, sequence) || any_holds(var->retired, &range, sequence);
+    return any_holds(var->gates, range, sequence) || any_holds(var->retired, range, sequence);
 }
 
 hki_registration hki_task_register(hki_task *task)

@@ -22,7 +22,7 @@ struct hki_gate {
     atomic_uint count;
     /* Issue lock: */
     bool is_write, closed; /* closed: no more readers join, as no other writer does */
-    uint64_t begin, end;
+    hki_range range;
     hki_gate *next;
     uint64_t task_sequence; /* of the latest to register */
 };
@@ -58,10 +58,10 @@ hki_registration hki_task_register(hki_task *task);
 /* Tasks without gates have the variable in use, as sched/scoreboard.c notes there. Expects that the thread keeps order. */
 bool hki_var_is_scored_locked(hki_var *var, bool writes);
 /* Writes of the range that were issued up to this sequence number are registered and unfinished. The same. */
-bool hki_gates_hold_locked(const hki_var *var, uint64_t begin, uint64_t end, uint64_t sequence);
+bool hki_gates_hold_locked(const hki_var *var, hki_range range, uint64_t sequence);
 /* No unfinished access of the range by a registered task is in the way of one that comes now. Gates that nobody is counted in
  * any more go. The same. */
-bool hki_gates_are_open_locked(hki_var *var, uint64_t begin, uint64_t end, bool writes);
+bool hki_gates_are_open_locked(hki_var *var, hki_range range, bool writes);
 
 /* The same of any task. */
 static inline bool hki_access_is_free_locked(const hki_access *access)
@@ -69,7 +69,7 @@ static inline bool hki_access_is_free_locked(const hki_access *access)
     hki_var *var = access->var;
     return HKI_USUALLY(!((uintptr_t)var->gates | var->scored_read | var->scored_write)) ||
            (!hki_var_is_scored_locked(var, access->mode & HKI_WRITE) &&
-            hki_gates_are_open_locked(var, access->begin, access->end, access->mode & HKI_WRITE));
+            hki_gates_are_open_locked(var, hki_access_range(access), access->mode & HKI_WRITE));
 }
 
 /* Leaves all gates; puts successors that are ready before `ready`, linked through queue_next. */

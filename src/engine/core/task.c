@@ -118,7 +118,7 @@ const hk_status *hki_task_input_failure(const hki_task *task)
         const hki_access *access = &spec->accesses[i];
         if (!(access->mode & HKI_READ))
             continue;
-        const hk_status *status = hki_var_failure(access->var, access->begin, access->end);
+        const hk_status *status = hki_var_failure(access->var, hki_access_range(access));
         const hk_status *earlier = hki_status_earlier(first, status);
         hk_status_release(earlier == first ? status : first);
         first = earlier;
@@ -181,9 +181,9 @@ void hki_task_run_join(hki_task *task)
 void hki_task_settle_part(const hki_access *access, const hk_status *failure, bool is_intact)
 {
     if (failure)
-        hki_var_fail(access->var, access->begin, access->end, failure, is_intact);
+        hki_var_fail(access->var, hki_access_range(access), failure, is_intact);
     else if (access->mode & HKI_HEAL)
-        hki_var_end_failures(access->var, access->begin, access->end, false);
+        hki_var_end_failures(access->var, hki_access_range(access), false);
 }
 
 static void settle_accesses(const hki_task_spec *spec, const hk_status *failure, bool is_intact)

@@ -142,9 +142,9 @@ void hki_task_fail_for_input(hki_task *task, const hk_status *status);
 /* ---- failures (failure.c) ------------------------------------------------------------------------------------------ */
 
 /* The earliest failure in the range, counted; NULL: none. */
-const hk_status *hki_var_failure(hki_var *var, uint64_t begin, uint64_t end);
+const hk_status *hki_var_failure(hki_var *var, hki_range range);
 /* Fails the range; intact: the bytes are still the old ones. */
-void hki_var_fail(hki_var *var, uint64_t begin, uint64_t end, const hk_status *status, bool intact);
+void hki_var_fail(hki_var *var, hki_range range, const hk_status *status, bool intact);
 void hki_var_failures_deinit(hki_var *var);
 
 #endif

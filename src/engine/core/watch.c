@@ -26,8 +26,7 @@ uint64_t hki_writes_last(const hki_var *var)
     return version == UNKNOWN ? 0 : version;
 }
 
-void hki_watch_begin(hki_watch *watch, hki_var *var, uint64_t begin, uint64_t end,
-                     uint64_t sequence)
+void hki_watch_begin(hki_watch *watch, hki_var *var, hki_range range, uint64_t sequence)
 {
     hki_runtime *runtime = var->runtime;
     if (!runtime ||
@@ -38,8 +37,7 @@ void hki_watch_begin(hki_watch *watch, hki_var *var, uint64_t begin, uint64_t en
     *watch = (hki_watch){.next = var->watches,
                          .link = &var->watches,
                          .var = var,
-                         .begin = begin,
-                         .end = end,
+                         .range = range,
                          .is_written = var->version != UNKNOWN && var->version > sequence};
     if (watch->next)
         watch->next->link = &watch->next;
@@ -71,7 +69,7 @@ bool hki_watch_is_written(hki_watch *watch, bool ends)
 static void note_write(const hki_access *access, const hki_task_spec *spec)
 {
     for (hki_watch *watch = access->var->watches; watch; watch = watch->next) {
-        if (watch->is_written || access->begin >= watch->end || watch->begin >= access->end)
+        if (watch->is_written || !hki_ranges_overlap(hki_access_range(access), watch->range))
             continue;
         watch->is_written = true;
         watch->operation = spec->operation;

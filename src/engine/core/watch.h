@@ -9,7 +9,7 @@
 typedef struct hki_watch {
     struct hki_watch *next, **link; /* in the variable's list */
     hki_var *var;                   /* NULL: watches nothing */
-    uint64_t begin, end;
+    hki_range range;
     bool is_written;
     /* The first write; NULL where another thread's came between what was watched for and hki_watch_begin. */
     const char *operation; /* static text */
@@ -18,8 +18,7 @@ typedef struct hki_watch {
 
 /* Notes writes of the range that are issued after the task of this sequence number. The variable outlives the watch.
  * Takes the issue lock. */
-void hki_watch_begin(hki_watch *watch, hki_var *var, uint64_t begin, uint64_t end,
-                     uint64_t sequence);
+void hki_watch_begin(hki_watch *watch, hki_var *var, hki_range range, uint64_t sequence);
 /* True: the range has been written to. ends: it is asked the last time; idempotent. Takes the issue lock. */
 bool hki_watch_is_written(hki_watch *watch, bool ends);
 

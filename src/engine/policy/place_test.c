@@ -31,7 +31,7 @@ static void issue_pieces_on(hki_var *written, const hki_task_class *class, int64
     spec->operation = "test";
     spec->expected_ns = expected_ns;
     spec->piece_count = pieces;
-    spec->accesses[0] = (hki_access){written, 0, 1, HKI_WRITE};
+    spec->accesses[0] = (hki_access){written, 0, 1, HKI_WRITE, 0};
     hki_task_submit(task);
 }
 

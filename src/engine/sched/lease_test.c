@@ -88,8 +88,8 @@ static void issue_step(step its)
     hki_task *task;
     hki_task_spec *spec = begin(&task, &class, sizeof its, 2, its.is_long ? LONG_NS : EXPECTED_NS);
     *(step *)hki_task_payload(task) = its;
-    spec->accesses[0] = (hki_access){&vars[its.chain], 0, 8, HKI_READ | HKI_WRITE};
-    spec->accesses[1] = (hki_access){&vars[its.neighbour], 0, 8, HKI_READ};
+    spec->accesses[0] = (hki_access){&vars[its.chain], 0, 8, HKI_READ | HKI_WRITE, 0};
+    spec->accesses[1] = (hki_access){&vars[its.neighbour], 0, 8, HKI_READ, 0};
     hki_task_submit(task);
 }
 
@@ -249,7 +249,7 @@ static void test_comes_back(void)
         for (int j = 0; j < 2; j++) {
             hki_task *task;
             hki_task_spec *spec = begin(&task, &class, 1, 1, i % 2 ? 10 * LONG_NS : LONG_NS / 3);
-            spec->accesses[0] = (hki_access){&vars[j], 0, 8, HKI_WRITE};
+            spec->accesses[0] = (hki_access){&vars[j], 0, 8, HKI_WRITE, 0};
             hki_task_submit(task);
         }
         for (int j = 0; j < 60000 && atomic_load(&met) < 2; j++)

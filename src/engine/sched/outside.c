@@ -25,7 +25,8 @@ static bool conflict(const hki_task *task, const hki_access *access)
     bool found = !access;
     for (int i = 0; i < task->spec.access_count && !found; i++) {
         const hki_access *own = &task->spec.accesses[i];
-        found = own->var == access->var && own->begin < access->end && access->begin < own->end &&
+        found = own->var == access->var &&
+                hki_ranges_overlap(hki_access_range(own), hki_access_range(access)) &&
                 ((own->mode | access->mode) & HKI_WRITE);
     }
     return found;

@@ -128,9 +128,9 @@ static void submit(const hki_task_class *class, work todo)
     spec->collective = class != &inside_class;
     spec->access_count = 0;
     if (todo.from != todo.to)
-        spec->accesses[spec->access_count++] = (hki_access){&vars[todo.from], 0, 8, HKI_READ};
+        spec->accesses[spec->access_count++] = (hki_access){&vars[todo.from], 0, 8, HKI_READ, 0};
     spec->accesses[spec->access_count++] = (hki_access){
-        &vars[todo.to], 0, 8, HKI_WRITE | (todo.from == todo.to ? HKI_READ : HKI_HEAL)};
+        &vars[todo.to], 0, 8, HKI_WRITE | (todo.from == todo.to ? HKI_READ : HKI_HEAL), 0};
     hki_task_submit(task);
 }
 
@@ -247,7 +247,7 @@ static void test_failures(hk_engine engine)
 
     /* Old bytes stand where nothing had begun. */
     for (int i = 5; i <= 6; i++) {
-        hki_var_end_failures(&vars[i], 0, 8, true);
+        hki_var_end_failures(&vars[i], (hki_range){0, 8, 0}, true);
         status = record_of(i);
         CHECK(hk_ok(status) == (i == 5));
         hk_status_release(status);

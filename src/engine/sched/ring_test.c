@@ -67,8 +67,8 @@ static uint64_t issue(const hki_task_class *class, int device, int64_t expected_
     spec->device = hk_device_at(device).handle;
     spec->operation = "test";
     spec->expected_ns = expected_ns;
-    spec->accesses[0] = (hki_access){&vars[w.target], 0, 8, HKI_READ | HKI_WRITE};
-    spec->accesses[1] = (hki_access){&vars[w.source], 0, 8, HKI_READ};
+    spec->accesses[0] = (hki_access){&vars[w.target], 0, 8, HKI_READ | HKI_WRITE, 0};
+    spec->accesses[1] = (hki_access){&vars[w.source], 0, 8, HKI_READ, 0};
     return hki_task_submit(task);
 }
 
@@ -234,7 +234,7 @@ static void issue_part(int device, bool collective, int var, part its)
     spec->device = hk_device_at(device).handle;
     spec->operation = "test";
     spec->collective = collective;
-    spec->accesses[0] = (hki_access){&vars[var], 0, 8, HKI_READ | HKI_WRITE};
+    spec->accesses[0] = (hki_access){&vars[var], 0, 8, HKI_READ | HKI_WRITE, 0};
     hki_task_submit(task);
 }
 
@@ -312,9 +312,9 @@ static void issue_stride(stride its, hki_var *from, hki_var *to)
     spec->device = hk_device_at(0).handle;
     spec->operation = "test";
     spec->expected_ns = 1000000;
-    spec->accesses[0] = (hki_access){to, 0, 8, HKI_READ | HKI_WRITE};
+    spec->accesses[0] = (hki_access){to, 0, 8, HKI_READ | HKI_WRITE, 0};
     if (from)
-        spec->accesses[1] = (hki_access){from, 0, 8, HKI_READ};
+        spec->accesses[1] = (hki_access){from, 0, 8, HKI_READ, 0};
     hki_task_submit(task);
 }
 

@@ -36,8 +36,8 @@ static bool has_gates_in_the_way(const hki_task *task)
     const hki_task_spec *spec = &task->spec;
     for (int i = 0; i < spec->access_count; i++) {
         const hki_access *access = &spec->accesses[i];
-        if (access->var->gates && !hki_gates_are_open_locked(access->var, access->begin,
-                                                             access->end, access->mode & HKI_WRITE))
+        if (access->var->gates && !hki_gates_are_open_locked(access->var, hki_access_range(access),
+                                                             access->mode & HKI_WRITE))
             return true;
     }
     return false;

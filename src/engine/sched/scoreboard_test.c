@@ -86,9 +86,9 @@ static hki_task *begin(const hki_task_class *class, int64_t expected_ns, work w)
     spec->device = runtime->devices[w.device];
     spec->operation = "test";
     spec->expected_ns = expected_ns;
-    spec->accesses[0] = (hki_access){&vars[w.target], 0, 8, HKI_READ | HKI_WRITE};
+    spec->accesses[0] = (hki_access){&vars[w.target], 0, 8, HKI_READ | HKI_WRITE, 0};
     for (int i = 0; i < READS; i++)
-        spec->accesses[1 + i] = (hki_access){&vars[w.sources[i]], 0, 8, HKI_READ};
+        spec->accesses[1 + i] = (hki_access){&vars[w.sources[i]], 0, 8, HKI_READ, 0};
     return task;
 }
 

@@ -51,9 +51,9 @@ static void issue(int device, const hki_task_class *its, int64_t pieces, int64_t
     spec->operation = "piece";
     spec->piece_count = pieces;
     spec->expected_ns = expected_ns;
-    spec->accesses[0] = (hki_access){&vars[var], 0, 1, HKI_WRITE | HKI_HEAL};
+    spec->accesses[0] = (hki_access){&vars[var], 0, 1, HKI_WRITE | HKI_HEAL, 0};
     if (reads_first)
-        spec->accesses[1] = (hki_access){&vars[0], 0, 1, HKI_READ};
+        spec->accesses[1] = (hki_access){&vars[0], 0, 1, HKI_READ, 0};
     hki_task_submit(task);
 }
 

@@ -133,7 +133,8 @@ static void note_issue(hki_trace *trace, const hki_task *task)
     hki_trace_access *access = (void *)record->body;
     for (int i = 0; i < spec->access_count; i++) {
         const hki_access *from = &spec->accesses[i];
-        *access++ = (hki_trace_access){(uintptr_t)from->var, from->begin, from->end, from->mode};
+        *access++ = (hki_trace_access){(uintptr_t)from->var, from->begin, from->end, from->mode,
+                                       from->pitch};
     }
     record->head.ticks = hki_ticks();
     uint64_t ticks = record->head.ticks;

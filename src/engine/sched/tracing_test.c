@@ -193,7 +193,7 @@ static uint64_t issue(const hki_task_class *class, hki_var *var, unsigned mode, 
     spec->operation = "test";
     spec->piece_count = pieces;
     spec->expected_ns = pieces == 1 ? 100 : 1000000;
-    spec->accesses[0] = (hki_access){var, 0, 8, mode};
+    spec->accesses[0] = (hki_access){var, 0, 8, mode, 0};
     return hki_task_submit(task);
 }
 

@@ -35,7 +35,7 @@ const hk_status *hki_would_deadlock(const char *operation)
 
 const hk_status *hki_range_error_now(const hki_waiting *what)
 {
-    const hk_status *failure = hki_var_failure(what->var, what->begin, what->end);
+    const hk_status *failure = hki_var_failure(what->var, what->range);
     return failure ? failure : hki_status_ok();
 }
 
@@ -87,6 +87,11 @@ void hki_wait_end(hki_task *task)
         hki_cancel_all(runtime);
 }
 
+static hki_access access_of(const hki_waiting *self, unsigned mode)
+{
+    return (hki_access){self->var, self->range.begin, self->range.end, mode, self->range.pitch};
+}
+
 /* The program is going to write itself, which takes a place like a call does. */
 static void note_write_locked(hki_runtime *runtime, hki_task_spec *spec)
 {
@@ -101,7 +106,7 @@ static void note_write_locked(hki_runtime *runtime, hki_task_spec *spec)
 void hki_wait_note_write(const hki_waiting *self)
 {
     hki_runtime *runtime = self->var->runtime;
-    hki_access access = {self->var, self->begin, self->end, HKI_WRITE};
+    hki_access access = access_of(self, HKI_WRITE);
     hki_task_spec spec = {.accesses = &access, .access_count = 1};
     hki_biased_acquire(&runtime->issue_lock);
     note_write_locked(runtime, &spec);
@@ -117,8 +122,7 @@ static hki_task *begin_wait(const hki_waiting *self, bool writes, bool *waits)
         return NULL;
     *(hki_waiting *)hki_task_payload(task) = *self;
     task->spec.class = &wait_class;
-    task->spec.accesses[0] =
-        (hki_access){self->var, self->begin, self->end, writes ? HKI_WRITE : HKI_READ};
+    task->spec.accesses[0] = access_of(self, writes ? HKI_WRITE : HKI_READ);
     task->is_wait = true;
     atomic_store_explicit(&task->unusual, true, memory_order_relaxed);
     hki_ring_acquire(runtime);
@@ -230,7 +234,7 @@ const hk_status *hki_wait_with(const hki_waiting *self)
     hki_blocking blocking = {0};
     bool over = acquire(&runtime->serial_lock, self->keep ? &blocking : NULL);
     const bool is_locked = over;
-    const hki_access access = {self->var, self->begin, self->end, HKI_READ};
+    const hki_access access = access_of(self, HKI_READ);
     over = over && hki_promises_await_locked(runtime, &access, self->keep ? &blocking : NULL);
     hki_tracing_waited(&point, HKI_TRACE_WAIT_ARRAY, -1);
     const hk_status *status = over ? read_range(self) : hki_interrupted("wait");
@@ -257,8 +261,8 @@ static uint64_t has_not_come(const void *moment)
     if (runtime->serial) {
         if (!hki_lock_try(&runtime->serial_lock))
             return true;
-        const bool is_open = hki_promise_is_open_locked(
-            runtime, &(hki_access){var, self->what->begin, self->what->end, HKI_READ});
+        const hki_access access = access_of(self->what, HKI_READ);
+        const bool is_open = hki_promise_is_open_locked(runtime, &access);
         hki_promises_complete_locked(runtime);
         hki_lock_release(&runtime->serial_lock);
         return is_open;
@@ -268,9 +272,8 @@ static uint64_t has_not_come(const void *moment)
         self->sequence = runtime->sequence;
         self->scored = var->scored_write;
     }
-    const bool is_pending =
-        hki_score_is_pending(runtime, self->scored, -1) ||
-        hki_gates_hold_locked(var, self->what->begin, self->what->end, self->sequence);
+    const bool is_pending = hki_score_is_pending(runtime, self->scored, -1) ||
+                            hki_gates_hold_locked(var, self->what->range, self->sequence);
     hki_biased_release(&runtime->issue_lock);
     return is_pending;
 }

@@ -385,8 +385,8 @@ static void add_access(hki_task_spec *spec, hki_access access)
 {
     for (int i = 0; i < spec->access_count; i++) {
         const hki_access *other = &spec->accesses[i];
-        if (other->var == access.var && other->begin == access.begin && other->end == access.end &&
-            other->mode == access.mode)
+        if (other->var == access.var && other->mode == access.mode &&
+            hki_ranges_equal(hki_access_range(other), hki_access_range(&access)))
             return;
     }
     spec->accesses[spec->access_count++] = access;
