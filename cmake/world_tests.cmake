@@ -4,6 +4,7 @@
 #   world.<mpi>.machines   the same, as if each rank were on a machine of its own
 #   world.<mpi>.splits.<ranks>   tests/world_splits.c
 #   world.<mpi>.arrays[.<setting>]   tests/world_arrays.c
+#   world.<mpi>.owners.<setting>   tests/world_owners.c
 #   world.<mpi>.checked   tests/world_checked.c: HOCKET_CHECK
 #   world.<mpi>.beside.<who>   tests/world_ranks/beside_mpi.c: a program that calls MPI itself
 #   world.<mpi>.cuda_emulated.<case>   on emulated GPUs: tests/world.c, tests/world_channels.c
@@ -133,6 +134,16 @@ foreach(mpi IN LISTS tested_mpis)
   set_property(TEST world.${mpi}.serial APPEND PROPERTY ENVIRONMENT "WORLD_RANKS=2" "HOCKET_ENGINE=serial")
   hocket_world_test(world.${mpi}.arrays ${mpi} ${launch} -n 3 $<TARGET_FILE:program_world_arrays>)
   set_property(TEST world.${mpi}.arrays APPEND PROPERTY ENVIRONMENT "WORLD_RANKS=3")
+  foreach(setting 2 4 serial)
+    set(ranks ${setting})
+    if(setting STREQUAL "serial")
+      set(ranks 3)
+    endif()
+    hocket_world_test(world.${mpi}.owners.${setting} ${mpi} ${launch} -n ${ranks} $<TARGET_FILE:program_world_owners>)
+    if(setting STREQUAL "serial")
+      set_property(TEST world.${mpi}.owners.serial APPEND PROPERTY ENVIRONMENT "HOCKET_ENGINE=serial")
+    endif()
+  endforeach()
   hocket_world_test(world.${mpi}.checked ${mpi} ${launch} -n 3 $<TARGET_FILE:program_world_checked>)
   hocket_test_executable(beside_${mpi} "${PROJECT_SOURCE_DIR}/tests/world_ranks/beside_mpi.c" tests)
   hocket_use_internal(beside_${mpi})

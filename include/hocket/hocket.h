@@ -43,8 +43,8 @@
  *     calls   ops.h (all operators) kernel.h (a program's own functions) call.h operator.h (by name)
  *     train   autograd.h nn.h optim.h graph.h (captured steps) checkpoint.h
  *     data    data.h data_sets.h text.h io.h
- *     world   collective.h (devices of a process) world.h (processes, machines) split.h (a network
- *             over several)
+ *     world   collective.h (devices of a process) world.h (processes, machines) owners.h (one
+ *             program on all of them) split.h (a network over several)
  *     tools   trace.h */
 #ifndef HOCKET_HOCKET_H
 #define HOCKET_HOCKET_H
@@ -66,6 +66,7 @@
 #include <hocket/operator.h>
 #include <hocket/ops.h>
 #include <hocket/optim.h>
+#include <hocket/owners.h>
 #include <hocket/random.h>
 #include <hocket/runtime.h>
 #include <hocket/split.h>

@@ -3,6 +3,8 @@
 #define HOCKET_WORLD_HPP
 
 #include <hocket/array.hpp>
+#include <hocket/kernel.hpp>
+#include <hocket/owners.h>
 #include <hocket/split.h>
 #include <hocket/world.h>
 
@@ -127,6 +129,44 @@ class group
         return devices > 0 && list.count() % devices == 0 ? list.count() / devices : -1;
     }
     hk_group *handle_;
+};
+
+/* One program on many ranks, by its calls: see hocket/owners.h. Moves; a call is made where here() says so. */
+class owners
+{
+  public:
+    explicit owners(const group &of = {}) noexcept : handle_(hk_owners_create(of.get())) {}
+    owners(owners &&other) noexcept : handle_(other.handle_)
+    {
+        other.handle_ = nullptr;
+    }
+    owners &operator=(owners &&other) noexcept
+    {
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    ~owners()
+    {
+        hk_owners_release(handle_);
+    }
+    array zeros(int owner, const shape &shape, hk_dtype dtype = HK_F32, const device &device = {},
+                hk_source at = hk::here()) const noexcept
+    {
+        return array::take(hk_owners_zeros_at(at, handle_, owner, shape, dtype, device));
+    }
+    bool here(std::initializer_list<hk_access> accesses, hk_source at = hk::here()) const noexcept
+    {
+        return hk_owners_here_at(at, handle_, accesses.begin(), static_cast<int>(accesses.size()));
+    }
+    bool at(int rank, std::initializer_list<hk_access> accesses,
+            hk_source at = hk::here()) const noexcept
+    {
+        return hk_owners_at_at(at, handle_, rank, accesses.begin(),
+                               static_cast<int>(accesses.size()));
+    }
+
+  private:
+    hk_owners *handle_;
 };
 
 } // namespace hk

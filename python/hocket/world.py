@@ -6,7 +6,7 @@ everything here works. ``docs/MACHINES.md`` is the guide.
 
 from . import _core
 
-__all__ = ["Group", "group", "init", "library", "rank", "size"]
+__all__ = ["Group", "Owners", "group", "init", "library", "rank", "size"]
 
 
 def init(*, mode=None, timeout=0.0, patience=0.0, sum=None, route=None):
@@ -101,6 +101,63 @@ class Group:
     def barrier(self):
         """Waits until all ranks have called it."""
         int(_core._group_barrier(self._handle))
+
+    def owners(self):
+        """Arrays that each belong to a rank, for a program that all ranks run: see Owners."""
+        return Owners(self)
+
+
+class Owners:
+    """One program on many ranks, by its calls: each array has an owner, and a call is made by the rank that owns what it writes; what that
+    rank lacks is sent to it. All ranks make the same calls here, in the same order, and none of them waits::
+
+        owners = hk.world.group().owners()
+        a, b = owners.zeros(0, (64, 64)), owners.zeros(1, (64, 64))
+        if owners.here(reads=[a], updates=[b]):
+            hk.add(b, a, out=b)                     # on rank 1, after a has come from rank 0
+
+    An Array whose current values a rank does not have raises ValueError when it is looked at there.
+    """
+
+    def __init__(self, group):
+        self._group, self._handle, self._arrays = group, _core._owners_create(group._handle), {}
+
+    def zeros(self, owner, shape, dtype=None, device=None):
+        """An Array of zeros that belongs to this rank; the others have memory for it once they need its values.
+
+        >>> hk.world.group().owners().zeros(0, (2,))
+        array([0., 0.], device='cpu:0')
+        """
+        x = _core._owners_zeros(self._handle, owner, shape, _core.float32 if dtype is None else dtype, device)
+        self._arrays[id(x)] = x
+        return x
+
+    def here(self, *, reads=(), writes=(), updates=()):
+        """Whether this rank is to make the call that uses these Arrays so: the owner of the first that it writes or updates, or, where there is
+        none, of the first that it reads. Arrays are whole: views are made behind the question.
+
+        >>> owners = hk.world.group().owners()
+        >>> owners.here(updates=[owners.zeros(0, (2,))])
+        True
+        """
+        return self._ask(-1, reads, writes, updates)
+
+    def at(self, rank, *, reads=(), writes=(), updates=()):
+        """The same where this rank of the group is to make the call, to print a result for one."""
+        if not 0 <= rank < self._group.size:
+            raise ValueError(f"rank is {rank}; the group has ranks 0 to {self._group.size - 1}")
+        return self._ask(rank, reads, writes, updates)
+
+    def _ask(self, rank, reads, writes, updates):
+        uses = [(x, mode) for some, mode in ((reads, 1), (writes, 2), (updates, 3)) for x in some]
+        if not uses:
+            raise ValueError("no arrays are given; a call reads, writes or updates some")
+        if any(self._arrays.get(id(x)) is not x for x, _ in uses):
+            raise ValueError("an array that is used is not one that zeros() of these owners made; views are made behind the question")
+        return _core._owners_at(self._handle, rank, [x for x, _ in uses], bytes(mode for _, mode in uses))
+
+    def __repr__(self):
+        return f"<Owners of {len(self._arrays)} arrays, on rank {self._group.rank} of {self._group.size}>"
 
 
 _world = None

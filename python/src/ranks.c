@@ -177,6 +177,69 @@ static PyObject *group_barrier(PyObject *self, PyObject *object)
     return group ? py_wrap(hk_group_barrier_at(py_source(), group)) : NULL;
 }
 
+/* ---- owners ------------------------------------------------------------------------------------------------------- */
+
+static const char owners_name[] = "hocket.owners";
+
+static void owners_free(PyObject *capsule)
+{
+    hk_owners_release(PyCapsule_GetPointer(capsule, owners_name));
+}
+
+static PyObject *owners_create(PyObject *self, PyObject *object)
+{
+    (void)self;
+    hk_group *group = py_group_from(object);
+    return group ? PyCapsule_New(hk_owners_create(group), owners_name, owners_free) : NULL;
+}
+
+/* _owners_zeros(owners, owner, shape, dtype, device) */
+static PyObject *owners_zeros(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    PyObject *object, *shape, *type, *on;
+    int owner;
+    hk_dims dims;
+    hk_dtype dtype;
+    hk_device device;
+    if (!PyArg_ParseTuple(arguments, "OiOOO:zeros", &object, &owner, &shape, &type, &on))
+        return NULL;
+    hk_owners *owners = PyCapsule_GetPointer(object, owners_name);
+    if (!owners || !py_dims_from(shape, "shape", &dims) || !py_dtype_from(type, &dtype) ||
+        !py_device_from(on, &device))
+        return NULL;
+    return py_wrap(hk_owners_zeros_at(py_source(), owners, owner, dims, dtype, device));
+}
+
+/* _owners_at(owners, rank or -1, arrays, modes): whether this rank is to make the call. */
+static PyObject *owners_at(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    PyObject *object, *sequence;
+    int rank;
+    const char *modes;
+    Py_ssize_t mode_count;
+    py_arrays arrays;
+    hk_access accesses[HK_MAX_ACCESSES];
+    bool is_here = false;
+    if (!PyArg_ParseTuple(arguments, "OiOy#", &object, &rank, &sequence, &modes, &mode_count))
+        return NULL;
+    hk_owners *owners = PyCapsule_GetPointer(object, owners_name);
+    if (!owners || !py_arrays_from(sequence, "an array of a call", &arrays))
+        return NULL;
+    if (arrays.count > HK_MAX_ACCESSES || mode_count != arrays.count) {
+        PyErr_Format(PyExc_ValueError, "a call has %d arrays, but may have from 1 to %d",
+                     arrays.count, HK_MAX_ACCESSES);
+    } else {
+        for (int i = 0; i < arrays.count; i++)
+            accesses[i] = hk_access_of(arrays.handles[i], (hk_access_mode)modes[i]);
+        is_here = rank < 0 ? hk_owners_here_at(py_source(), owners, accesses, arrays.count)
+                           : hk_owners_at_at(py_source(), owners, rank, accesses, arrays.count);
+    }
+    py_arrays_release(&arrays);
+    return PyErr_Occurred() || py_was_interrupted() ? NULL : PyBool_FromLong(is_here);
+}
+
 static PyMethodDef functions[] = {
     {"_world_init", world_init, METH_VARARGS, NULL},
     {"_world_library", world_library, METH_NOARGS, NULL},
@@ -193,6 +256,9 @@ static PyMethodDef functions[] = {
     {"_group_send", group_send, METH_VARARGS, NULL},
     {"_group_receive", group_receive, METH_VARARGS, NULL},
     {"_group_barrier", group_barrier, METH_O, NULL},
+    {"_owners_create", owners_create, METH_O, NULL},
+    {"_owners_zeros", owners_zeros, METH_VARARGS, NULL},
+    {"_owners_at", owners_at, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

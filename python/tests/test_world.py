@@ -24,6 +24,14 @@ def test_alone():
     all.barrier()
     with pytest.raises(hk.Error):
         hk.world.init()
+    owners = all.owners()
+    mine = owners.zeros(0, (2, 3), "float64")
+    assert owners.here(updates=[mine]) and owners.at(0, reads=[mine]) and mine.dtype == hk.float64
+    for wrong in (lambda: owners.here(reads=[x]), lambda: owners.here(), lambda: owners.at(1, reads=[mine])):
+        with pytest.raises(ValueError):
+            wrong()
+    with pytest.raises(hk.IndexError, match="owner is 2"):
+        owners.zeros(2, (3,))
     with pytest.raises(ValueError):
         all.broadcast([x], root=1)
     with pytest.raises(hk.Error, match="expected another one of the ranks"):
@@ -66,6 +74,21 @@ try:
 except hk.Error as error:
     assert "rank 0 calls" in str(error), error
 all.barrier()
+
+# Each rank makes the calls that write its arrays.
+owners = all.owners()
+tiles = [owners.zeros(i % n, (3,)) for i in range(5)]
+for i in range(1, 5):
+    if owners.here(reads=[tiles[i - 1]], updates=[tiles[i]]):
+        hk.add(tiles[i - 1], i, out=tiles[i])
+if owners.at(0, reads=[tiles[4]]):
+    assert r == 0 and tiles[4].tolist() == [10.0] * 3
+elif 4 % n != r:
+    try:
+        tiles[4].tolist()
+        raise SystemExit("values of another rank can be read")
+    except ValueError as error:
+        assert f"rank {r} does not have" in str(error)
 
 # By layer: columns, then rows, against the whole; by data: the state in parts; batch norm over all.
 random = np.random.default_rng(1)

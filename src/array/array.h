@@ -180,6 +180,8 @@ void hki_scope_drop(const hk_scope *scope, hk_array *x);
 hk_array *hki_array_create_failed(hki_device *device, const char *operation,
                                   hk_array *const *inputs, int input_count, hk_code code,
                                   const char *format, ...) HK_PRINTF(6, 7);
+/* Fails x by a record that is no root failure: others need its values, and it does not have them. */
+void hki_array_withhold(hk_array *x, const char *operation, const hk_status *record);
 /* Fails the range of `out` in program order, in the same way, for an in-place call that cannot be made;
  * its bytes stand, so that hk_recover accepts them. Does nothing to an array that was failed at the call
  * or whose runtime is not alive; with out NULL, just notes the failure. */

@@ -192,3 +192,10 @@ void hki_array_fail_in_place(hk_array *out, const char *operation, hk_array *con
     hk_status_release(gone);
     hk_status_release(self.record);
 }
+
+void hki_array_withhold(hk_array *x, const char *operation, const hk_status *record)
+{
+    const refusal self = {.operation = operation, .record = record};
+    if (!refusal_issue(&self, x->storage->device, x))
+        hki_var_fail_at_once(&x->storage->var, hki_array_range(x));
+}

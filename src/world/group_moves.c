@@ -4,6 +4,7 @@
 #include "world/route.h"
 
 #include <hocket/autograd.h>
+#include <hocket/call.h>
 #include <hocket/ops.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -111,6 +112,7 @@ static void refuse_capture(const char *operation)
 typedef struct moving {
     const hki_group_work *work;
     hk_array *x, *y;          /* in reach of one device; y is written; each may be NULL */
+    bool is_old;              /* y was there before: what it held stands if nothing comes */
     hk_array *source, *token; /* an int32 that is copied with it; NULL: none */
     hki_exchange_part *parts;
     int part_count;
@@ -124,8 +126,10 @@ static bool issue(moving *self, hk_dtype dtype, hk_dims shape)
         operands[count++] =
             (hki_group_operand){.x = self->x, .end = self->x->size, .mode = HKI_READ};
     if (self->y)
-        operands[count++] = (hki_group_operand){
-            .x = self->y, .end = self->y->size, .mode = HKI_WRITE | HKI_HEAL | HKI_FRESH};
+        operands[count++] = (hki_group_operand){.x = self->y,
+                                                .end = self->y->size,
+                                                .mode = HKI_WRITE | HKI_HEAL |
+                                                        (self->is_old ? 0u : (unsigned)HKI_FRESH)};
     if (self->token) {
         self->parts[self->part_count++] =
             (hki_exchange_part){count, count + 1, 0, 0, 1, self->work->group->rank};
@@ -409,6 +413,31 @@ hk_array *(hk_group_send)(hk_group *group, hk_array *x, int to)
         return refused;
     hk_array *sent = done_within(send_within, &work, x, NULL);
     return hk_is_recording() && hk_wants_grad(x) ? record_sent(&work, x, sent) : sent;
+}
+
+void hki_group_send_off_tape(hk_group *group, hk_array *x, int to)
+{
+    HK_SCOPE;
+    HK_PAUSE;
+    (hk_group_send)(group, x, to);
+}
+
+void hki_group_receive_into(hk_group *group, hk_array *x, int from)
+{
+    HK_SCOPE;
+    HK_PAUSE;
+    if (!hki_device_is_host(x->storage->device)) {
+        (hk_assign)(x, (hk_group_receive)(group, x->shape, x->dtype,
+                                          (hk_device){x->storage->device}, from));
+        return;
+    }
+    const hki_group_work work = {group, HKI_WORLD_RECEIVE, NULL, 0, from};
+    hki_exchange_part part = {-1, 0, 0, 0, x->size, from};
+    moving self = {.work = &work, .y = x, .is_old = true, .parts = &part, .part_count = 1};
+    refuse_capture("group_receive");
+    if (!issue(&self, x->dtype, x->shape))
+        hki_array_fail_in_place(x, "group_receive", NULL, 0, HK_OUT_OF_MEMORY,
+                                "out of host memory");
 }
 
 static hk_array *receive_within(const hki_group_work *work, hk_array *x, const void *given)

@@ -282,6 +282,13 @@ static void test_world()
     CHECK(all.all_gather(x).shape() == hk::shape{2} && all.all_to_all(x).shape() == hk::shape{2});
     CHECK(all.reduce_scatter(x).shape() == hk::shape{2} && all.barrier().item() == 1);
     CHECK(all.split(0).status().ok() && !all.split(-1).status().ok());
+    hk::owners owners(all);
+    const hk::array mine = owners.zeros(0, {2});
+    if (owners.here({hk::updates(mine)}))
+        all.broadcast({mine});
+    CHECK(owners.at(0, {hk::reads(mine)}) && mine.to_vector<float>() == (floats{0, 0}));
+    hk::owners moved(std::move(owners));
+    CHECK(moved.here({hk::writes(mine)}));
     CHECK(hk::wait_all().ok());
     for (int i = 0; i < 10; i++) { /* of one leak a pointer may still lie about */
         all.all_reduce({x, y, x}, 2);
