@@ -29,15 +29,14 @@ endif()
 
 file(GLOB python_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/python/src/*.c")
 Python_add_library(hocket_python MODULE ${python_sources})
-target_link_libraries(hocket_python PRIVATE hocket_flags hocket::hocket_static Threads::Threads ${HOCKET_MATH_LIBRARY})
+target_link_libraries(hocket_python PRIVATE hocket_flags hocket::hocket Threads::Threads ${HOCKET_MATH_LIBRARY})
 set_property(SOURCE ${python_sources} APPEND PROPERTY COMPILE_OPTIONS -Wno-pedantic) # slots of types hold functions as void *
-target_compile_options(hocket_python PRIVATE -ftls-model=initial-exec) # as the library's, which is in it
-target_link_options(hocket_python PRIVATE -Wl,--exclude-libs,ALL)
 set(package_folder "${PROJECT_BINARY_DIR}/python/hocket")
 set_target_properties(hocket_python PROPERTIES
   OUTPUT_NAME _core
   PREFIX ""
   SUFFIX ".abi3.so"
+  INSTALL_RPATH "$ORIGIN" # the library and its plug-ins lie beside it
   LIBRARY_OUTPUT_DIRECTORY "${package_folder}")
 
 # A free-threaded Python has no stable ABI: its module has that Python's own suffix.
@@ -64,9 +63,14 @@ foreach(name IN LISTS HOCKET_MPI_NAMES)
             "${package_folder}/$<TARGET_FILE_NAME:hocket_mpi_${name}>" VERBATIM)
   install(TARGETS hocket_mpi_${name} LIBRARY DESTINATION hocket COMPONENT python EXCLUDE_FROM_ALL)
 endforeach()
+if(TARGET hocket_onnx)
+  add_dependencies(hocket_python hocket_onnx)
+  install(TARGETS hocket_onnx LIBRARY DESTINATION hocket COMPONENT python EXCLUDE_FROM_ALL)
+endif()
 
 # pip install: see pyproject.toml
 install(TARGETS hocket_python LIBRARY DESTINATION hocket COMPONENT python EXCLUDE_FROM_ALL)
+install(TARGETS hocket LIBRARY DESTINATION hocket COMPONENT python EXCLUDE_FROM_ALL NAMELINK_SKIP)
 
 # ---- Tests, one for each file, by the system's pytest
 if(HOCKET_TESTS)

@@ -43,6 +43,7 @@
  *     calls   ops.h (all operators) kernel.h (a program's own functions) call.h operator.h (by name)
  *     train   autograd.h nn.h optim.h graph.h (captured steps) checkpoint.h
  *     data    data.h data_sets.h text.h io.h
+ *     models  model.h (networks that others made)
  *     world   collective.h (devices of a process) world.h (processes, machines) owners.h (one
  *             program on all of them) split.h (a network over several)
  *     tools   trace.h */
@@ -62,6 +63,7 @@
 #include <hocket/index.h>
 #include <hocket/io.h>
 #include <hocket/kernel.h>
+#include <hocket/model.h>
 #include <hocket/nn.h>
 #include <hocket/operator.h>
 #include <hocket/ops.h>

@@ -1,4 +1,5 @@
 /* Finds the plug-in for the MPI whose launcher has started this process. */
+#include "base/plugin.h"
 #include "base/rank_launcher.h"
 #include "base/text.h"
 #include "world/world.h"
@@ -6,9 +7,8 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { MOST_NAMES = 3, PATH_BYTES = 1024 };
+enum { MOST_NAMES = 3 };
 
 /* What a process has of an MPI that it has loaded itself, as mpi4py does: there cannot be a second one. */
 static const struct {
@@ -47,47 +47,19 @@ static int list_names(const hki_launcher *launcher, const char **names)
     return launcher->kind == HKI_OPEN_MPI || launcher->kind == HKI_HYDRA ? 2 : 3;
 }
 
-/* Beside the file of this code: the library, or the program that is linked with it whole. */
-static bool path_beside(const char *file, char *path)
-{
-    Dl_info info;
-    const char *slash;
-    if (!dladdr(__extension__(void *) hki_mpi_open, &info) || !info.dli_fname ||
-        !(slash = strrchr(info.dli_fname, '/')))
-        return false;
-    const int length =
-        snprintf(path, PATH_BYTES, "%.*s/%s", (int)(slash - info.dli_fname), info.dli_fname, file);
-    return length > 0 && length < PATH_BYTES && access(path, F_OK) == 0;
-}
-
-/* A library of MPI looks for its own parts by itself, so that its symbols may stay its own. */
-static void *open_file(const char *name, char *problem, size_t bytes)
-{
-    char file[128], path[PATH_BYTES];
-    if (strchr(name, '/')) {
-        snprintf(path, sizeof path, "%s", name);
-    } else {
-        snprintf(file, sizeof file, "libhocket_mpi_%.64s.so", name);
-        if (!path_beside(file, path))
-            snprintf(path, sizeof path, "%s", file);
-    }
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    const char *why = handle ? NULL : dlerror();
-    if (!handle)
-        snprintf(problem, bytes, "the plug-in for its MPI cannot be opened (%.300s)",
-                 why ? why : path);
-    return handle;
-}
-
 static hki_mpi *open_plugin(const char *name, char *problem, size_t bytes)
 {
     union {
         void *symbol;
         hki_mpi_plugin_fn open;
     } entry = {NULL};
-    void *handle = open_file(name, problem, bytes);
-    if (!handle)
+    char file[128], why[400];
+    snprintf(file, sizeof file, "mpi_%.64s", name);
+    void *handle = hki_plugin_open(strchr(name, '/') ? name : file, why, sizeof why);
+    if (!handle) {
+        snprintf(problem, bytes, "the plug-in for its MPI cannot be opened (%s)", why);
         return NULL;
+    }
     entry.symbol = dlsym(handle, HKI_MPI_PLUGIN_ENTRY);
     hki_mpi *plugin = entry.symbol ? entry.open() : NULL;
     if (plugin && plugin->abi == HKI_MPI_ABI)

@@ -1,0 +1,153 @@
+/* Networks that others made: hocket/model.h. A model is a capsule. */
+#include "training.h"
+
+#include <stdlib.h>
+
+static const char capsule_name[] = "hocket.model";
+
+static void model_free(PyObject *capsule)
+{
+    hk_model_release(PyCapsule_GetPointer(capsule, capsule_name));
+}
+
+static hk_model *model_from(PyObject *object)
+{
+    return PyCapsule_GetPointer(object, capsule_name);
+}
+
+/* _model_load(path, device, format or None) */
+static PyObject *model_load(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    PyObject *path, *on;
+    const char *format;
+    hk_device device;
+    if (!PyArg_ParseTuple(arguments, "O&Oz:Model", PyUnicode_FSConverter, &path, &on, &format))
+        return NULL;
+    hk_model *model = NULL;
+    if (py_device_from(on, &device)) {
+        const hk_model_options options = {.device = device, .format = format};
+        const hk_source at = py_source();
+        py_gil_release();
+        model = hk_model_load_at(at, PyBytes_AsString(path), &options);
+        py_gil_take();
+    }
+    Py_DECREF(path);
+    if (!model)
+        return NULL;
+    if (py_check(hk_model_status(model)))
+        return PyCapsule_New(model, capsule_name, model_free);
+    hk_model_release(model);
+    return NULL;
+}
+
+/* (name, dtype, dims or None), a free axis its name or None. */
+static PyObject *describe(hk_model_value value)
+{
+    PyObject *dims = value.ndim < 0 ? Py_NewRef(Py_None) : PyTuple_New(value.ndim);
+    for (int i = 0; dims && i < value.ndim; i++) {
+        PyObject *dim = value.dims[i] >= 0 ? PyLong_FromLongLong(value.dims[i])
+                        : value.axes[i]    ? PyUnicode_FromString(value.axes[i])
+                                           : Py_NewRef(Py_None);
+        if (!dim || PyTuple_SetItem(dims, i, dim) < 0) {
+            Py_DECREF(dims);
+            return NULL;
+        }
+    }
+    PyObject *dtype = dims ? py_dtype_object(value.dtype) : NULL;
+    if (!dtype) {
+        Py_XDECREF(dims);
+        return NULL;
+    }
+    return Py_BuildValue("(sNN)", value.name, dtype, dims);
+}
+
+/* _model_values(model, outputs): a list. */
+static PyObject *model_values(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    PyObject *object;
+    int outputs;
+    if (!PyArg_ParseTuple(arguments, "Op", &object, &outputs))
+        return NULL;
+    const hk_model *model = model_from(object);
+    PyObject *list = model ? PyList_New(0) : NULL;
+    const int count = outputs ? hk_model_output_count(model) : hk_model_input_count(model);
+    for (int i = 0; list && i < count; i++) {
+        PyObject *one = describe(outputs ? hk_model_output(model, i) : hk_model_input(model, i));
+        if (!one || PyList_Append(list, one) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(one);
+    }
+    return list;
+}
+
+/* _model_parameters(model): a dictionary, by name. */
+static PyObject *model_parameters(PyObject *self, PyObject *object)
+{
+    (void)self;
+    const hk_model *model = model_from(object);
+    PyObject *all = model ? PyDict_New() : NULL;
+    for (int i = 0; all && i < hk_model_parameter_count(model); i++) {
+        PyObject *one = py_wrap(hk_array_retain(hk_model_parameter(model, i)));
+        if (!one || PyDict_SetItemString(all, hk_model_parameter_name(model, i), one) < 0)
+            Py_CLEAR(all);
+        Py_XDECREF(one);
+    }
+    return all;
+}
+
+static PyObject *model_text(PyObject *self, PyObject *object)
+{
+    (void)self;
+    const hk_model *model = model_from(object);
+    char *text = model ? hk_model_to_string(model) : NULL;
+    PyObject *result = text ? py_text(text) : model ? PyErr_NoMemory() : NULL;
+    free(text);
+    return result;
+}
+
+/* _model_run(model, inputs): a list. */
+static PyObject *model_run(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    PyObject *object, *sequence;
+    py_arrays inputs;
+    if (!PyArg_ParseTuple(arguments, "OO", &object, &sequence))
+        return NULL;
+    hk_model *model = model_from(object);
+    if (!model || !py_arrays_from(sequence, "an input of a model", &inputs))
+        return NULL;
+    const int count = hk_model_output_count(model);
+    hk_array **outputs = calloc((size_t)count + 1, sizeof(hk_array *));
+    PyObject *list = outputs ? PyList_New(0) : PyErr_NoMemory();
+    if (list) {
+        const hk_source at = py_source();
+        py_gil_release();
+        hk_model_run_at(at, model, inputs.handles, inputs.count, outputs, count);
+        py_gil_take();
+    }
+    for (int i = 0; outputs && i < count; i++) {
+        PyObject *one = outputs[i] && list ? py_wrap(outputs[i]) : NULL;
+        if (!one || PyList_Append(list, one) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(one);
+    }
+    free(outputs);
+    py_arrays_release(&inputs);
+    return list;
+}
+
+static PyMethodDef functions[] = {
+    {"_model_load", model_load, METH_VARARGS, NULL},
+    {"_model_values", model_values, METH_VARARGS, NULL},
+    {"_model_parameters", model_parameters, METH_O, NULL},
+    {"_model_text", model_text, METH_O, NULL},
+    {"_model_run", model_run, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+bool py_models_init(PyObject *module)
+{
+    return PyModule_AddFunctions(module, functions) == 0;
+}
