@@ -5,9 +5,9 @@
 #include <hocket/version.h>
 #include <string.h>
 
-static const command *const commands[] = {&train_command,   &predict_command, &models_command,
-                                          &bench_command,   &trace_command,   &forecast_command,
-                                          &devices_command, &doctor_command};
+static const command *const commands[] = {
+    &train_command, &predict_command, &models_command,   &run_command,     &inspect_command,
+    &bench_command, &trace_command,   &forecast_command, &devices_command, &doctor_command};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static const command no_command = {.name = ""};
@@ -23,7 +23,7 @@ static void print_usage(FILE *stream)
             "interrupted by Ctrl-C or SIGTERM.\n");
 }
 
-static int run_command(int count, char **arguments)
+static int run_one(int count, char **arguments)
 {
     const char *names[COMMAND_COUNT + 3] = {"--help", "--version"};
     if (count < 1) {
@@ -54,7 +54,7 @@ static int run_command(int count, char **arguments)
 
 int main(int count, char **arguments)
 {
-    int result = run_command(count - 1, arguments + 1);
+    int result = run_one(count - 1, arguments + 1);
     errno = 0;
     if (fflush(stdout) || ferror(stdout)) {
         fprintf(stderr, "hocket: standard output could not be written%s%s\n", errno ? ": " : "",
