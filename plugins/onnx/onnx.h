@@ -48,7 +48,7 @@ typedef struct onnx_node {
 struct onnx_graph {
     onnx_node *nodes;
     int node_count;
-    int *inputs, *outputs; /* slots; -1: none */
+    int *inputs, *outputs; /* slots; an input that is -1 is made within, as old files have it */
     int input_count, output_count;
 };
 

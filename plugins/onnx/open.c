@@ -49,7 +49,7 @@ static bool list_values(onnx_model *self, onnx_problem *problem)
     if (!inputs || !outputs)
         return onnx_wrong(problem, HK_OUT_OF_MEMORY, "out of host memory");
     for (size_t i = 0; i < proto->n_input; i++)
-        if (!self->constants[self->main->inputs[i]] &&
+        if (self->main->inputs[i] >= 0 && !self->constants[self->main->inputs[i]] &&
             !describe(proto->input[i], "input", &inputs[self->source.input_count++], problem))
             return false;
     for (size_t i = 0; i < proto->n_output; i++)

@@ -165,7 +165,20 @@ static bool read_graphs(reader *self, scope *names, onnx_node *node)
     return true;
 }
 
-static bool read_node(reader *self, scope *names, const Onnx__NodeProto *proto, onnx_node *node)
+/* A slot for what a node makes. Old files list what they make among their inputs. */
+static int define_output(reader *self, scope *names, onnx_graph *graph, const char *name)
+{
+    const int slot = find_here(names, name);
+    for (int i = 0; i < graph->input_count && slot >= 0; i++)
+        if (graph->inputs[i] == slot && !self->model->constants[slot]) {
+            graph->inputs[i] = -1;
+            return slot;
+        }
+    return define(self, names, name);
+}
+
+static bool read_node(reader *self, scope *names, onnx_graph *graph, const Onnx__NodeProto *proto,
+                      onnx_node *node)
 {
     const char *domain = proto->domain && strcmp(proto->domain, "ai.onnx") ? proto->domain : "";
     node->proto = proto;
@@ -196,7 +209,8 @@ static bool read_node(reader *self, scope *names, const Onnx__NodeProto *proto, 
     if (!read_graphs(self, names, node))
         return false;
     for (int i = 0; i < node->output_count; i++) {
-        node->outputs[i] = *proto->output[i] ? define(self, names, proto->output[i]) : -1;
+        node->outputs[i] =
+            *proto->output[i] ? define_output(self, names, graph, proto->output[i]) : -1;
         if (*proto->output[i] && node->outputs[i] < 0)
             return false;
     }
@@ -268,7 +282,7 @@ static bool read_nodes(reader *self, scope *names, const Onnx__GraphProto *proto
     if (!graph->nodes)
         return no_memory(self->problem);
     for (size_t i = 0; i < proto->n_node; i++)
-        if (!read_node(self, names, proto->node[i], &graph->nodes[graph->node_count++]))
+        if (!read_node(self, names, graph, proto->node[i], &graph->nodes[graph->node_count++]))
             return false;
     return true;
 }

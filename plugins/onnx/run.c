@@ -389,6 +389,8 @@ bool onnx_run_graph(onnx_call *call, const onnx_graph *graph, onnx_value *const 
         return onnx_refuse(call, HK_UNSUPPORTED, "graphs within graphs go too deep");
     }
     for (int i = 0; i < graph->input_count; i++) {
+        if (graph->inputs[i] < 0)
+            continue;
         onnx_value_release(run->values[graph->inputs[i]]);
         run->values[graph->inputs[i]] = onnx_value_retain(inputs[i]);
     }
@@ -445,7 +447,8 @@ hk_model_outcome onnx_model_run(hk_model_source *source, hk_array *const *inputs
         run.values[i] = onnx_value_retain(model->constants[i]);
     for (int i = 0, given = 0; i < model->main->input_count && run.problem.code == HK_OK; i++) {
         const int slot = model->main->inputs[i];
-        if (model->constants[slot]) /* an input with a default, which is none of the model's */
+        if (slot < 0 ||
+            model->constants[slot]) /* made within, or with a default: none of the model's */
             continue;
         run.values[slot] = onnx_value_of(hk_array_retain(inputs[given++]), false);
         if (!run.values[slot])
