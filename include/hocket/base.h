@@ -101,8 +101,10 @@ typedef struct hk_source {
 } hk_source;
 
 /* The line of the call, in the program's text; of a call over several lines gcc names the first,
- * clang the last. */
-#ifdef __cplusplus
+ * clang the last. Who calls for others, as a front end does, may define it before: another
+ * hk_source. */
+#ifdef HK_SOURCE
+#elif defined(__cplusplus)
 #define HK_SOURCE (hk_source{__FILE__, __LINE__})
 #else
 #define HK_SOURCE ((hk_source){__FILE__, __LINE__})

@@ -100,8 +100,8 @@ typedef struct hk_model_source {
     hk_array *const *parameters;
     const char *const *parameter_names;
     /* Makes the calls: outputs become arrays, each a handle of its own that the caller releases. Inputs have been checked. *memo: what an earlier
-     * run with these shapes has left, or NULL, and set then. problem: set where the outcome has a code. */
-    hk_model_outcome (*run)(struct hk_model_source *source, hk_array *const *inputs,
+     * run with these shapes has left, or NULL, and set then. at: the line that is to be named in records. problem: set where the outcome has a code. */
+    hk_model_outcome (*run)(struct hk_model_source *source, hk_source at, hk_array *const *inputs,
                             hk_array **outputs, hk_model_memo **memo, char *problem,
                             size_t problem_bytes);
     void (*memo_release)(hk_model_memo *memo);
@@ -110,8 +110,8 @@ typedef struct hk_model_source {
 } hk_model_source;
 
 /* NULL: why stands in *code and problem. */
-typedef hk_model_source *hk_model_open_fn(const char *path, hk_device device, hk_code *code,
-                                          char *problem, size_t problem_bytes);
+typedef hk_model_source *hk_model_open_fn(const char *path, hk_device device, hk_source at,
+                                          hk_code *code, char *problem, size_t problem_bytes);
 
 HK_END_DECLS
 

@@ -7,6 +7,8 @@
 
 #include "onnx.pb-c.h"
 
+/* Records name the line of the program that runs the model. */
+#define HK_SOURCE onnx_source
 #include <hocket/hocket.h>
 
 #include <stdarg.h>
@@ -14,6 +16,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+extern _Thread_local hk_source onnx_source;
 
 /* ---- what has been read ------------------------------------------------------------------------- */
 

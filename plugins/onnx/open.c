@@ -151,9 +151,10 @@ static void release(hk_model_source *source)
 }
 
 HK_API hk_model_open_fn hocket_model_open;
-hk_model_source *hocket_model_open(const char *path, hk_device device, hk_code *code, char *problem,
-                                   size_t problem_bytes)
+hk_model_source *hocket_model_open(const char *path, hk_device device, hk_source at, hk_code *code,
+                                   char *problem, size_t problem_bytes)
 {
+    onnx_source = at;
     HK_SCOPE;
     HK_PAUSE;
     onnx_problem wrong = {.text = problem, .bytes = problem_bytes};

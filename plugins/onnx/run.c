@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Thread_local hk_source onnx_source;
+
 /* Of what is cached of values, which runs share. */
 static pthread_mutex_t caches = PTHREAD_MUTEX_INITIALIZER;
 
@@ -432,11 +434,12 @@ static void give_outputs(onnx_run *run, hk_array *const *inputs, hk_array **outp
     }
 }
 
-hk_model_outcome onnx_model_run(hk_model_source *source, hk_array *const *inputs,
+hk_model_outcome onnx_model_run(hk_model_source *source, hk_source at, hk_array *const *inputs,
                                 hk_array **outputs, hk_model_memo **memo, char *problem,
                                 size_t bytes)
 {
     onnx_model *model = (onnx_model *)source;
+    onnx_source = at;
     onnx_run run = {
         .model = model, .known = (onnx_memo *)*memo, .problem = {.text = problem, .bytes = bytes}};
     run.values = calloc((size_t)model->slot_count + 1, sizeof(onnx_value *));

@@ -21,7 +21,7 @@ struct onnx_run {
     onnx_problem problem;
 };
 
-hk_model_outcome onnx_model_run(hk_model_source *source, hk_array *const *inputs,
+hk_model_outcome onnx_model_run(hk_model_source *source, hk_source at, hk_array *const *inputs,
                                 hk_array **outputs, hk_model_memo **memo, char *problem,
                                 size_t bytes);
 void onnx_memo_release(hk_model_memo *memo);

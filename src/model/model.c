@@ -70,6 +70,7 @@ static bool is_name(const char *text)
 
 static hk_model *open_source(hk_model *self, const char *path, const char *format, hk_device device)
 {
+    const hk_source at = hki_source_get();
     char problem[1024] = "";
     hk_code code = HK_UNSUPPORTED;
     union {
@@ -91,7 +92,7 @@ static hk_model *open_source(hk_model *self, const char *path, const char *forma
     if (!entry.symbol)
         return failed(self, HK_UNSUPPORTED, "libhocket_%s.so reads no models", format);
     /* It stays open: code of it may be under way until the process ends. */
-    hk_model_source *source = entry.open(path, device, &code, problem, sizeof problem);
+    hk_model_source *source = entry.open(path, device, at, &code, problem, sizeof problem);
     if (!source)
         return failed(self, code, "%s", problem);
     if (source->abi != HK_MODEL_ABI) {
@@ -220,6 +221,7 @@ typedef struct run {
     int input_count, output_count;
     hk_array **outputs;
     hk_array **inputs; /* on the model's device, without gaps */
+    hk_source at;      /* the line of the call */
 } run;
 
 static void fail(const run *self, hk_code code, const char *format, ...)
@@ -385,7 +387,7 @@ static void run_calls(const run *self, hk_model_memo *known)
     hk_model_memo *memo = known;
     char problem[512] = "";
     const hk_model_outcome outcome =
-        source->run(source, self->inputs, self->outputs, &memo, problem, sizeof problem);
+        source->run(source, self->at, self->inputs, self->outputs, &memo, problem, sizeof problem);
     if (outcome.code != HK_OK) {
         fail(self, outcome.code, "%s", problem);
         for (int i = 0; i < self->output_count; i++)
@@ -415,8 +417,8 @@ static hk_graph *run_noted(const run *self, const hk_dims *shapes, const hk_dtyp
         {
             HK_SCOPE;
             char problem[512] = "";
-            const hk_model_outcome outcome =
-                source->run(source, self->inputs, results, &memo, problem, sizeof problem);
+            const hk_model_outcome outcome = source->run(source, self->at, self->inputs, results,
+                                                         &memo, problem, sizeof problem);
             if (outcome.code != HK_OK)
                 hki_array_uncapturable("model_run", problem);
             for (int i = 0; i < self->output_count; hk_array_release(results[i++]))
@@ -490,7 +492,7 @@ static bool any_failed(hk_array *const *inputs, int count)
 void(hk_model_run)(hk_model *model, hk_array *const *inputs, int input_count, hk_array **outputs,
                    int output_count)
 {
-    run self = {model, inputs, input_count, output_count, outputs, NULL};
+    run self = {model, inputs, input_count, output_count, outputs, NULL, hki_source_get()};
     if (!check(&self))
         return;
     self.inputs = calloc((size_t)input_count + 1, sizeof(hk_array *));
