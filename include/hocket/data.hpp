@@ -180,6 +180,24 @@ struct data_set_options {
     }
 };
 
+struct csv_options {
+    HKI_OPTION(csv_options, char, delimiter)
+    HKI_OPTION(csv_options, bool, has_header)
+    HKI_OPTION(csv_options, uint64_t, byte_limit)
+    hk_csv_options to_c() const noexcept
+    {
+        return {delimiter, has_header, byte_limit};
+    }
+};
+
+/* The numbers of a text file: float64 (rows, columns). Blocks while it reads: see hk_csv_load. */
+inline array csv_load(const char *path, const csv_options &options = {},
+                      hk_source at = here()) noexcept
+{
+    const hk_csv_options c = options.to_c();
+    return array::take(hk_csv_load_at(at, path, &c));
+}
+
 /* Blocks while it reads: see hk_data_set_open. */
 class data_set : public counted<hk_data_set, hk_data_set_retain, hk_data_set_release>
 {
@@ -199,6 +217,13 @@ class data_set : public counted<hk_data_set, hk_data_set_retain, hk_data_set_rel
     static data_set of_arrays(const arrays &list, hk_source at = here()) noexcept
     {
         return data_set(hk_data_set_of_arrays_at(at, list.data(), list.count()));
+    }
+    /* The last `targets` columns are field 1; -1: one, of classes. Blocks while it reads: see hk_data_set_of_csv. */
+    static data_set of_csv(const char *path, int targets, const csv_options &options = {},
+                           hk_source at = here()) noexcept
+    {
+        const hk_csv_options c = options.to_c();
+        return data_set(hk_data_set_of_csv_at(at, path, targets, &c));
     }
     /* The same samples, with images going through transforms as they are loaded: see hk_data_set_transform. */
     data_set transform(const std::vector<hk_transform> &list, hk_source at = here()) const noexcept

@@ -424,18 +424,24 @@ def ceil(x: _ArrayLike) -> Array:
     """Rounded up to a whole number; integers stay."""
 def clip(x: _ArrayLike, /, min: Any = ..., max: Any = ...) -> Array:
     """x between min and max, numbers or arrays; None: no bound. A bound that is NaN gives NaN."""
+def complex_of(real: Any, imag: Any) -> Array:
+    """Complex numbers of these parts, which are broadcast: complex64 of float32, complex128 where one is float64."""
 def concat(arrays: Any, /, *, axis: _Axes = ...) -> Array:
     """Arrays one behind the other along an axis; with None flat."""
 def concatenate(arrays: Any, /, *, axis: _Axes = ...) -> Array:
     """Arrays one behind the other along an axis; with None flat."""
 def conj(x: _ArrayLike) -> Array:
     """Complex conjugates: imaginary parts with the other sign; a view of x where it is real."""
+def copy(x: _ArrayLike) -> Array:
+    """The same values in new memory, C order."""
 def copysign(x: _ArrayLike, y: _ArrayLike) -> Array:
     """x with the sign of y, also of its zeros and NaNs."""
 def cos(x: _ArrayLike) -> Array:
     """Cosine."""
 def cosh(x: _ArrayLike) -> Array:
     """Hyperbolic cosine."""
+def cosine_similarity(x: _ArrayLike, y: _ArrayLike, axis: _Axes = ...) -> Array:
+    """Cosine of the angle between vectors of x and y along an axis, which goes: -1 to 1. Norms below 1e-8 count as that."""
 def count_nonzero(x: _ArrayLike, /, axis: _Axes = ..., *, keepdims: _b.bool = ...) -> Array:
     """How many elements along axes, or of all, are not 0."""
 def cumprod(x: _ArrayLike, /, axis: _Axes = ..., *, dtype: _DTypeLike | None = ..., include_initial: _b.bool = ...) -> Array:
@@ -490,6 +496,8 @@ def greater(x: _ArrayLike, y: _ArrayLike) -> Array:
     """Whether x is greater than y, as bool."""
 def greater_equal(x: _ArrayLike, y: _ArrayLike) -> Array:
     """Whether x is at least y, as bool."""
+def histogram(x: _ArrayLike, bins: Any, low: Any, high: Any) -> Array:
+    """How many elements of x lie in each of so many bins of one width from low to high: int64 (bins,)."""
 def hypot(x: _ArrayLike, y: _ArrayLike) -> Array:
     """Length of the hypotenuse, without overflow on the way. The gradient at 0 is 0."""
 def imag(x: _ArrayLike) -> Array:
@@ -514,6 +522,8 @@ def kernel(function: Any, *, name: Any = ...) -> Any:
     """A compiled function that can be called on Arrays, as a task on a core: without the GIL, at the same time as others."""
 def kernel_from_c(source: Any, name: Any, *, compiler: Any = ..., options: Any = ...) -> Any:
     """hk.kernel of a function in C, which is compiled now: see there. source: C that defines ``name``; <stdint.h> and <math.h> are included."""
+def kron(x: _ArrayLike, y: _ArrayLike) -> Array:
+    """Kronecker product: each element of x times all of y, as blocks. The one with fewer axes, 4 at most, has axes of size 1 in front."""
 def less(x: _ArrayLike, y: _ArrayLike) -> Array:
     """Whether x is less than y, as bool."""
 def less_equal(x: _ArrayLike, y: _ArrayLike) -> Array:
@@ -580,6 +590,8 @@ def pad(x: _ArrayLike, pad_width: Any, mode: str = ..., constant_values: Any = .
     """x with entries added at both ends of its axes: pad_width is a number, a pair, or a pair for each axis."""
 def permute_dims(x: _ArrayLike, /, axes: Any) -> Array:
     """x with its axes in this order: a view."""
+def pin(x: _ArrayLike) -> Array:
+    """The same values in page-locked memory of the host, C order: accelerators copy from and to it at full speed, from other memory by way of a buffer. A view of x where it is pinned already, on an accelerator, and where there are no accelerators."""
 def positive(x: _ArrayLike, /) -> Array:
     """x itself."""
 def pow(x1: _ArrayLike, x2: _ArrayLike, /) -> Array:
@@ -618,6 +630,10 @@ def save(path: Any, arrays: Any, *, metadata: Any = ..., compress: Any = ..., fo
     """Saves arrays as one file; waits until it is on disk, whole."""
 def save_checkpoint(path: Any, **parts: Any) -> Any:
     """Saves a training as one file, .safetensors, from which load_checkpoint goes on."""
+def scatter(x: _ArrayLike, indices: _ArrayLike, updates: Any, axis: _Axes = ...) -> Array:
+    """x, but at the entry along axis that each element of indices names, as in take_along_axis, the same element of updates."""
+def scatter_add(x: _ArrayLike, indices: _ArrayLike, updates: Any, axis: _Axes = ...) -> Array:
+    """x, and to the entry along axis that each element of indices names, as in take_along_axis, the same element of updates added."""
 def searchsorted(x1: _ArrayLike, x2: _ArrayLike, /, *, side: str = ..., sorter: Any = ...) -> Array:
     """Where each element of x2 goes into x1, sorted, to keep its order; "right": behind those that are equal."""
 def seed(number: Any) -> Any:
@@ -632,6 +648,8 @@ def sin(x: _ArrayLike) -> Array:
     """Sine."""
 def sinh(x: _ArrayLike) -> Array:
     """Hyperbolic sine."""
+def sliding_window(x: _ArrayLike, size: Any, axis: _Axes = ..., step: Any = ...) -> Array:
+    """Windows of so many entries along an axis, step entries apart: the axis counts them, and a last axis has the entries of each."""
 def sort(x: _ArrayLike, /, axis: _Axes = ..., *, descending: _b.bool = ..., stable: _b.bool = ...) -> Array:
     """Elements in order along an axis; NaNs count as the largest."""
 def split(x: _ArrayLike, indices_or_sections: Any, axis: _Axes = ...) -> list[Array]:
@@ -696,12 +714,16 @@ def value_and_grad(function: Any, argnums: Any = ...) -> Any:
     """A function that gives (the result of function, its gradient by an argument)."""
 def var(x: _ArrayLike, /, axis: _Axes = ..., *, correction: float = ..., keepdims: _b.bool = ...) -> Array:
     """Variance along axes, or of all: squared distances from the mean, over how many they are less correction."""
+def var_mean(x: _ArrayLike, /, axis: _Axes = ..., *, correction: float = ..., keepdims: _b.bool = ...) -> tuple[Array, Array]:
+    """Variance and mean along axes, or of all: a tuple of what var and mean give, for one mean computed."""
 def vecdot(x1: _ArrayLike, x2: _ArrayLike, /, *, axis: _Axes = ...) -> Array:
     """Dot products of vectors along an axis; the other axes broadcast."""
 def wait(*arrays: Any) -> None:
     """Waits for these arrays, or without any for all calls issued so far. Raises what failed first."""
 def where(condition: _ArrayLike, x: _ArrayLike, y: _ArrayLike) -> Array:
     """Elements of x where condition, a bool array, holds, of y elsewhere."""
+def wrap(x: _ArrayLike, dtype: _DTypeLike | None) -> Array:
+    """Integers as another dtype of integers, to which they wrap around: the low bits stay, where hk_cast refuses what the dtype does not have."""
 def zeros(shape: _Shape, *, dtype: _DTypeLike | None = ..., device: _DeviceLike | None = ...) -> Array:
     """An array of zeros; float32 unless dtype says otherwise."""
 def zeros_like(x: _ArrayLike, /, *, dtype: _DTypeLike | None = ..., device: _DeviceLike | None = ...) -> Array:

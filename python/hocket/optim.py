@@ -280,25 +280,6 @@ class Optimizer:
         return clip_grad_norm(self._trained(), norm)
 
 
-class SGD(Optimizer):
-    """p -= lr (p.grad / batch + weight_decay p)."""
-
-    def __init__(self, params, lr=0.01, batch=1, weight_decay=0.0):
-        _refuse_zero(type(self).__name__, batch=batch)
-        self.batch, self.weight_decay = batch, weight_decay
-        super().__init__(params, lr)
-
-    def step(self, batch=None):
-        """One step. batch: how many samples the loss was summed over, where it is not what it was made with."""
-        if self._params is None:
-            self._begin()
-        batch = self.batch if batch is None else batch
-        _refuse_zero("step", batch=batch)
-        _core._sgd(self._trained(), self._lr, batch, self.weight_decay)
-        for told in _noted:
-            told(self, ("_lr", "weight_decay", "batch"))
-
-
 # Functions of (object, names of attributes): told of what a step took from an object, by captures.
 _noted = []
 
@@ -381,6 +362,51 @@ class _Stateful(Optimizer):
             array[...] = _asarray(arrays[name])
         for i in range(len(self._params)):
             self._optimizer.scatter(i, _asarray(arrays[f"state.{i}"]))
+
+
+class SGD(_Stateful):
+    """p -= lr (p.grad / batch + weight_decay p); with momentum that of Momentum: v = momentum v + g; p -= lr v, or Nesterov's."""
+    _method = "momentum"
+
+    def __init__(self, params, lr=0.01, batch=1, weight_decay=0.0, momentum=0.0, nesterov=False):
+        if nesterov and momentum == 0:
+            raise ValueError("nesterov is True and momentum 0; Nesterov's step needs a momentum, such as 0.9")
+        self.batch, self.weight_decay, self.momentum = batch, weight_decay, momentum
+        super().__init__(params, lr, batch, weight_decay, momentum=momentum, nesterov=nesterov)
+
+    def _create(self):
+        if self.momentum != 0:
+            super()._create()
+
+    def step(self, batch=None):
+        """One step. batch: how many samples the loss was summed over, where it is not what it was made with; not with momentum."""
+        if self._params is None:
+            self._begin()
+        batch = self.batch if batch is None else batch
+        _refuse_zero("step", batch=batch)
+        if self.momentum != self._options[2] or self.momentum != 0 and (batch, self.weight_decay) != self._options[:2]:
+            raise ValueError(f"step(): batch is {batch}, weight_decay {self.weight_decay} and momentum {self.momentum}, which with momentum "
+                             f"must be as the optimizer was made: {', '.join(map(str, self._options[:3]))}")
+        if self.momentum != 0:
+            super().step()
+            return
+        _core._sgd(self._trained(), self._lr, batch, self.weight_decay)
+        for told in _noted:
+            told(self, ("_lr", "weight_decay", "batch"))
+
+    def state(self):
+        """A dict of what it keeps, to be saved: nothing without momentum."""
+        return super().state() if self.momentum != 0 else {}
+
+    def load(self, arrays):
+        """Goes on from what was saved: a dict like that of state()."""
+        if self.momentum != 0:
+            super().load(arrays)
+        else:
+            _check_names({}, arrays)
+
+    def _kept(self):
+        return super()._kept() if self.momentum != 0 else None
 
 
 class Momentum(_Stateful):

@@ -13,8 +13,8 @@ class Generator:
         """True, or 1 of another dtype, with that probability."""
     def categorical(self, logits: Any) -> Array:
         """For each row along the last axis of logits, an index: index i with probability softmax(logits)[i]."""
-    def choice(self, n: int, shape: _Shape = ..., *, replace: Any = ..., weights: Any = ..., device: _DeviceLike | None = ...) -> Array:
-        """So many of 0 … n - 1 as the shape says. weights (n,): each is chosen as likely as its weight is of their sum."""
+    def choice(self, n: int, shape: _Shape = ..., *, replace: Any = ..., weights: Any = ..., p: Any = ..., device: _DeviceLike | None = ...) -> Array:
+        """So many of 0 … n - 1 as the shape says; n may be an Array, whose entries along its first axis are chosen."""
     def exponential(self, shape: _Shape = ..., scale: Any = ..., *, dtype: _DTypeLike | None = ..., device: _DeviceLike | None = ...) -> Array:
         """Exponential with mean scale: float32 or float64."""
     def gamma(self, concentration: Any, shape: _Shape = ..., scale: Any = ..., *, dtype: _DTypeLike | None = ..., device: _DeviceLike | None = ...) -> Array:
@@ -37,8 +37,8 @@ def bernoulli(probability: Any, shape: _Shape = ..., *, dtype: _DTypeLike | None
     """True, or 1 of another dtype, with that probability."""
 def categorical(logits: Any) -> Array:
     """For each row along the last axis of logits, an index: index i with probability softmax(logits)[i]."""
-def choice(n: int, shape: _Shape = ..., *, replace: Any = ..., weights: Any = ..., device: _DeviceLike | None = ...) -> Array:
-    """So many of 0 … n - 1 as the shape says. weights (n,): each is chosen as likely as its weight is of their sum."""
+def choice(n: int, shape: _Shape = ..., *, replace: Any = ..., weights: Any = ..., p: Any = ..., device: _DeviceLike | None = ...) -> Array:
+    """So many of 0 … n - 1 as the shape says; n may be an Array, whose entries along its first axis are chosen."""
 def exponential(shape: _Shape = ..., scale: Any = ..., *, dtype: _DTypeLike | None = ..., device: _DeviceLike | None = ...) -> Array:
     """Exponential with mean scale: float32 or float64."""
 def gamma(concentration: Any, shape: _Shape = ..., scale: Any = ..., *, dtype: _DTypeLike | None = ..., device: _DeviceLike | None = ...) -> Array:

@@ -14,7 +14,7 @@ from hocket import data, nn, optim
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # What has no result to show: files, waits, what is of a whole run, other names of what is there.
 WITHOUT = set("""wait devices load load_checkpoint save save_checkpoint all_reduce runtime split_and_load stats seed capture backward gradients
-    is_recording array concatenate power cumsum cumprod unique""".split())
+    is_recording array concatenate power cumsum cumprod unique set_state""".split())
 
 
 def public(module, prefix):
@@ -25,7 +25,8 @@ def public(module, prefix):
                 yield pytest.param(thing, id=prefix + name)
 
 
-FUNCTIONS = [*public(hk, ""), *public(hk.linalg, "linalg."), *public(hk.fft, "fft.")]
+FUNCTIONS = [*public(hk, ""), *public(hk.linalg, "linalg."), *public(hk.fft, "fft."), *public(hk.random, "random."),
+             *public(nn.functional, "nn.functional.")]
 
 
 def read(*path):
@@ -67,6 +68,52 @@ def test_texts_of_operators_say_what_they_take():
                 with pytest.raises(hk.UnsupportedError):
                     function(x)
     assert told > 40
+
+
+# ---- names of operators
+
+# Operators that are reached in another way, as the name says what a program wants.
+OTHER_NAMES = {
+    "cast": "astype", "cross_entropy_loss": "nn.functional.cross_entropy", "index_select": "take", "matrix_trace": "linalg.trace",
+    "norm": "linalg.vector_norm", "sequence": "arange", "slice_step": "Array.__getitem__",
+    "softmax_cross_entropy": "nn.functional.cross_entropy", "to_device": "Array.to_device",
+}
+# What an operator of an array and a number is called by: x + 2 and hk.add(x, 2) are add_scalar.
+OF_NUMBERS = "_scalar"
+
+
+def named(path):
+    thing = hk
+    for name in path.split("."):
+        thing = getattr(thing, name, None)
+    return thing
+
+
+def test_each_operator_has_a_public_name():
+    """In the package, nn.functional, linalg, fft or random; a documented one."""
+    operators = re.findall(r"^## (\w+)$", read("docs", "OPERATORS.md"), re.M)
+    assert set(operators) == set(hk._core.operators) and len(operators) > 200
+    wanting = []
+    for name in operators:
+        of_two = name.removesuffix(OF_NUMBERS)
+        paths = [OTHER_NAMES[of_two]] if of_two in OTHER_NAMES else [prefix + of_two for prefix in ("", "nn.functional.", "linalg.", "fft.", "random.")]
+        if not any(callable(named(path)) and inspect.getdoc(named(path)) for path in paths):
+            wanting.append(name)
+    assert not wanting
+    assert not [name for name in OTHER_NAMES if name not in operators or named(name) is not None]
+
+
+def test_the_exceptions_do_what_the_operators_do():
+    ops, x = hk._core.operators, hk.asarray([[1.0, -2.0], [3.0, 4.0]])
+    labels, functional = hk.asarray([1, 0]), nn.functional
+    for one, other in (
+        (ops["cast"](x, hk.int32), hk.astype(x, hk.int32)), (ops["index_select"](x, labels, 1), hk.take(x, labels, axis=1)),
+        (ops["matrix_trace"](x, 1), hk.linalg.trace(x, offset=1)), (ops["norm"](x, 1), hk.linalg.vector_norm(x, axis=1)),
+        (ops["sequence"](3, 2, 4, hk.int64), hk.arange(3, 11, 2)), (ops["slice_step"](x, 1, 0, 2, 1), x[:, 0:2:1]),
+        (ops["softmax_cross_entropy"](x, labels), functional.cross_entropy(x, labels)), (ops["to_device"](x, device="cpu:0"), x.to_device("cpu:0")),
+        (ops["cross_entropy_loss"](x, labels, label_smoothing=0.1), functional.cross_entropy(x, labels, "mean", label_smoothing=0.1)),
+    ):
+        assert one.dtype == other.dtype and one.tolist() == other.tolist()
 
 
 # ---- pages

@@ -385,6 +385,16 @@ def test_cross_entropy_in_full():
     got = f(array(x), hk.asarray(labels), "mean", weight=array(weight))
     np.testing.assert_allclose(float(got), (each * weight[labels]).sum() / weight[labels].sum(), rtol=1e-5)
     np.testing.assert_allclose(float(f(array(x), hk.asarray(labels), "sum", ignore=1)), each[:2].sum(), rtol=1e-5)
+    # PyTorch's name, and the index that is no class; what is ignored does not count in the mean.
+    marked = hk.asarray(np.where(labels == 1, -100, labels))
+    for loss, given in ((f, array(x)), (nn.functional.nll_loss, array(logs))):
+        np.testing.assert_allclose(float(loss(given, marked, "mean", ignore_index=-100)), each[:2].mean(), rtol=1e-5)
+        assert float(loss(given, hk.asarray(labels), "sum", ignore=1, ignore_index=1)) == float(loss(given, hk.asarray(labels), "sum", ignore=1))
+        with pytest.raises(ValueError, match="ignore is 1 and ignore_index 2"):
+            loss(given, marked, ignore=1, ignore_index=2)
+    with pytest.raises(IndexError):
+        f(array(x), marked).tolist()
+    hk._core._failures_clear()
     got = f(array(x), hk.asarray(labels), label_smoothing=.3)
     np.testing.assert_allclose(values(got), .7 * each - .1 * logs.sum(1), rtol=1e-5)
     y = draw(2, 3, 4)

@@ -1,3 +1,4 @@
+import copy
 import math
 
 import numpy as np
@@ -30,6 +31,55 @@ def test_sgd():
     np.testing.assert_allclose(values(p), [.5, 1], rtol=1e-6)
     opt.step(batch=10)
     np.testing.assert_allclose(values(p), [.4, .8], rtol=1e-6)
+
+
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_sgd_with_momentum_is_momentum(nesterov):
+    """PyTorch's call; the bytes of the class Momentum, also in a captured step, from a copy and from a saved state."""
+    def trained(make):
+        p = parameter([1, 2], [10, 20])
+        opt = make([p])
+
+        @hk.capture
+        def step():
+            opt.step()
+
+        for _ in range(4):
+            step()
+        return p.tolist(), {name: array.tolist() for name, array in opt.state().items()}
+
+    assert trained(lambda p: optim.SGD(p, lr=.1, momentum=.5, nesterov=nesterov, weight_decay=.1, batch=2)) == trained(
+        lambda p: optim.Momentum(p, .1, .5, 2, .1, nesterov))
+    net = nn.Linear(2).build((1, 3))
+    opt = optim.SGD(net, lr=.1, momentum=.9)
+    for p in net.parameters():
+        p.grad[...] = 1
+    opt.step()
+    again = optim.SGD(net, lr=.1, momentum=.9)
+    again.load(opt.state())
+    copied = copy.deepcopy(opt)
+    assert {name: array.tolist() for name, array in again.state().items()} == {name: array.tolist() for name, array in copied.state().items()}
+    assert isinstance(copied, optim.SGD) and copied.momentum == .9
+
+
+def test_what_sgd_with_momentum_refuses():
+    p = parameter([1], [1])
+    with pytest.raises(ValueError, match="momentum 0; Nesterov"):
+        optim.SGD([p], nesterov=True)
+    opt = optim.SGD([p], momentum=.9)
+    with pytest.raises(ValueError, match="batch is 4"):
+        opt.step(batch=4)
+    opt.momentum = 0
+    with pytest.raises(ValueError, match="as the optimizer was made"):
+        opt.step()
+    plain = optim.SGD([p])
+    assert plain.state() == {} and p.tolist() == [1]
+    plain.load({})
+    with pytest.raises(KeyError):
+        plain.load({"state.0": p})
+    plain.weight_decay = 1.0  # which is heard
+    plain.step()
+    np.testing.assert_allclose(values(p), [1 - .01 * 2], rtol=1e-6)
 
 
 @pytest.mark.parametrize("make, update", [

@@ -2,6 +2,8 @@
 #include "check.h"
 
 #include <cmath>
+#include <cstdio>
+#include <cstring>
 #include <hocket/hocket.hpp>
 
 using floats = std::vector<float>;
@@ -268,6 +270,21 @@ static void test_data()
     CHECK(!hk::data_set::take(hk_data_set_of_csv("/nowhere", 1, nullptr)).status().ok());
 }
 
+static void test_tables()
+{
+    std::FILE *file = std::fopen("table.csv", "w");
+    CHECK(file && std::fputs("a;b;kind\n1;2;0\n3;;1\n", file) >= 0 && std::fclose(file) == 0);
+    const hk::csv_options options = hk::csv_options().with_delimiter(';').with_has_header(true);
+    const hk::array table = hk::csv_load("table.csv", options);
+    CHECK(table.dim(0) == 2 && table.dim(1) == 3 && table.dtype() == HK_F64);
+    CHECK(table[0].to_vector<double>() == (std::vector<double>{1, 2, 0}));
+    const hk::data_set set = hk::data_set::of_csv("table.csv", -1, options);
+    CHECK(set.status().ok() && set.size() == 2 && set.field_count() == 2);
+    const hk::status wrong = hk::csv_load("table.csv").wait();
+    CHECK(wrong.code() == HK_BAD_DATA && std::strstr(wrong.file(), "training.cc"));
+    CHECK(hk::data_set::of_csv("/nowhere", 1).status().code() == HK_NOT_FOUND);
+}
+
 /* Of one rank; tests/world.c has several. */
 static void test_world()
 {
@@ -308,6 +325,7 @@ int main()
     test_random();
     test_devices();
     test_data();
+    test_tables();
     test_refused_data();
     test_world();
     test_splits();

@@ -33,6 +33,20 @@ def fashion():
         pytest.skip(str(error))
 
 
+def test_losses_of_labels_take_pytorchs_arguments():
+    """weight, ignore_index and label_smoothing, by the formulas."""
+    x, labels = torch.tensor([[1.0, 2.0, 0.5], [0.0, 1.0, 3.0]]), torch.tensor([1, -100])
+    first = np.log(np.exp([1.0, 2.0, 0.5]).sum()) - np.array([1.0, 2.0, 0.5])
+    for loss in (nn.CrossEntropyLoss(ignore_index=-100), lambda x, y: nn.NLLLoss(ignore_index=-100)(F.log_softmax(x, dim=1), y)):
+        np.testing.assert_allclose(float(loss(x, labels)), first[1], rtol=1e-5)
+    weight = torch.tensor([1.0, 5.0, 1.0])
+    got = nn.CrossEntropyLoss(weight, ignore_index=-100, reduction="sum", label_smoothing=0.3)(x, labels)
+    np.testing.assert_allclose(float(got), 0.7 * 5 * first[1] + 0.1 * (first * [1, 5, 1]).sum(), rtol=1e-5)
+    with pytest.raises(IndexError):
+        float(nn.CrossEntropyLoss()(x, labels))
+    hk._core._failures_clear()
+
+
 # ---- arrays ------------------------------------------------------------------------------------------------------
 
 

@@ -4,8 +4,18 @@ from typing import Any
 
 from .. import Array, _ArrayLike, _Axes, _DeviceLike, _DTypeLike, _Shape
 
-__all__ = ['elu', 'gelu', 'gelu_tanh', 'hard_sigmoid', 'hard_swish', 'leaky_relu', 'linear', 'log_softmax', 'mish', 'one_hot', 'prelu', 'relu', 'scaled_dot_product_attention', 'sigmoid', 'silu', 'softplus', 'tanh', 'avg_pool2d', 'batch_norm', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'conv1d', 'conv2d', 'conv2d_transpose', 'cosine_embedding_loss', 'cross_entropy', 'dropout', 'embedding', 'flatten', 'group_norm', 'hinge_loss', 'huber_loss', 'kl_divergence_loss', 'l1_loss', 'layer_norm', 'length_mask', 'max_pool2d', 'mse_loss', 'nll_loss', 'rms_norm', 'sinusoidal_positions', 'softmax', 'triplet_margin_loss']
+__all__ = ['elu', 'gelu', 'gelu_tanh', 'hard_sigmoid', 'hard_swish', 'leaky_relu', 'linear', 'log_softmax', 'mish', 'one_hot', 'prelu', 'relu', 'scaled_dot_product_attention', 'sigmoid', 'silu', 'softplus', 'tanh', 'adaptive_avg_pool1d', 'adaptive_avg_pool2d', 'adaptive_max_pool1d', 'adaptive_max_pool2d', 'avg_pool1d', 'avg_pool2d', 'batch_norm', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'conv1d', 'conv2d', 'conv2d_transpose', 'cosine_embedding_loss', 'cosine_similarity', 'cross_entropy', 'dropout', 'embedding', 'flatten', 'group_norm', 'hinge_loss', 'huber_loss', 'kl_divergence_loss', 'l1_loss', 'layer_norm', 'length_mask', 'max_pool1d', 'max_pool2d', 'mse_loss', 'nll_loss', 'rms_norm', 'sinusoidal_positions', 'softmax', 'triplet_margin_loss']
 
+def adaptive_avg_pool1d(x: _ArrayLike, size: Any) -> Array:
+    """x (n, channels, t) to (n, channels, size): the mean of each of as many windows."""
+def adaptive_avg_pool2d(x: _ArrayLike, size: Any) -> Array:
+    """x (n, channels, h, w) to (n, channels, *size): the mean of each of as many windows. size: a number, or (rows, columns)."""
+def adaptive_max_pool1d(x: _ArrayLike, size: Any) -> Array:
+    """x (n, channels, t) to (n, channels, size): the largest of each of as many windows."""
+def adaptive_max_pool2d(x: _ArrayLike, size: Any) -> Array:
+    """x (n, channels, h, w) to (n, channels, *size): the largest of each of as many windows. size: a number, or (rows, columns)."""
+def avg_pool1d(x: _ArrayLike, kernel: Any, stride: Any = ..., padding: Any = ..., ceil_mode: Any = ..., count_include_pad: Any = ...) -> Array:
+    """The mean of each window of x (n, channels, t); arguments as of avg_pool2d."""
 def avg_pool2d(x: _ArrayLike, kernel: Any, stride: Any = ..., padding: Any = ..., ceil_mode: Any = ..., count_include_pad: Any = ...) -> Array:
     """The mean of each window; stride: kernel unless it says otherwise; ceil_mode: sizes are rounded up; count_include_pad: padding counts as zeros, else as absent."""
 def batch_norm(x: _ArrayLike, gamma: Any, beta: Any, mean: Any, variance: Any, training: Any = ..., momentum: Any = ..., eps: Any = ...) -> Array:
@@ -22,7 +32,9 @@ def conv2d_transpose(x: _ArrayLike, weight: Any, bias: Any = ..., stride: Any = 
     """x (n, in, h, w), weight (in, out / groups, kh, kw), bias (out): (n, out, h', w')."""
 def cosine_embedding_loss(x: _ArrayLike, y: _ArrayLike, target: Any, margin: Any = ..., reduction: Any = ...) -> Array:
     """Of the cosine between vectors along the last axis: 1 less it where target is 1, else how far it is above margin."""
-def cross_entropy(logits: Any, labels: Any, reduction: Any = ..., *, weight: Any = ..., ignore: Any = ..., label_smoothing: Any = ..., axis: _Axes = ...) -> Array:
+def cosine_similarity(x: _ArrayLike, y: _ArrayLike, axis: _Axes = ...) -> Array:
+    """Cosine of the angle between vectors of x and y along an axis, which goes: -1 to 1. Norms below 1e-8 count as that."""
+def cross_entropy(logits: Any, labels: Any, reduction: Any = ..., *, weight: Any = ..., ignore: Any = ..., label_smoothing: Any = ..., axis: _Axes = ..., ignore_index: Any = ...) -> Array:
     """-log(softmax(logits)[label]) along the axis of classes: logits (n, classes), labels (n,) integers; or of more axes."""
 def dropout(x: _ArrayLike, p: Any = ..., training: Any = ...) -> Array:
     """While training each element is 0 with probability p, the others x / (1 - p)."""
@@ -60,14 +72,16 @@ def linear(x: _ArrayLike, weight: Any, bias: Any = ...) -> Array:
     """Fully connected layer: x (...,inputs) times the transpose of weight (outputs,inputs), plus bias (outputs): (...,outputs), of the dtype of all three. Of halves x and weight, bias and result are float32; see matmul."""
 def log_softmax(x: _ArrayLike, axis: _Axes) -> Array:
     """Logarithm of softmax, right also where softmax is 0 to rounding."""
+def max_pool1d(x: _ArrayLike, kernel: Any, stride: Any = ..., padding: Any = ..., ceil_mode: Any = ...) -> Array:
+    """The largest of each window of x (n, channels, t); arguments as of max_pool2d."""
 def max_pool2d(x: _ArrayLike, kernel: Any, stride: Any = ..., padding: Any = ..., ceil_mode: Any = ...) -> Array:
     """The largest of each window; stride: kernel unless it says otherwise; ceil_mode: sizes are rounded up."""
 def mish(x: _ArrayLike) -> Array:
     """Mish."""
 def mse_loss(x: _ArrayLike, target: Any, reduction: Any = ...) -> Array:
     """(x - target)²."""
-def nll_loss(log_probabilities: Any, labels: Any, reduction: Any = ..., *, weight: Any = ..., ignore: Any = ..., axis: _Axes = ...) -> Array:
-    """Minus log_probabilities at the labels, along the axis of classes."""
+def nll_loss(log_probabilities: Any, labels: Any, reduction: Any = ..., *, weight: Any = ..., ignore: Any = ..., axis: _Axes = ..., ignore_index: Any = ...) -> Array:
+    """Minus log_probabilities at the labels, along the axis of classes. weight, ignore and ignore_index as in cross_entropy."""
 def one_hot(x: _ArrayLike, classes: Any, dtype: _DTypeLike | None) -> Array:
     """A new last axis with 1 at the place that each integer of x names, and 0 elsewhere: all zeros where x is negative or not below classes."""
 def prelu(x: _ArrayLike, y: _ArrayLike) -> Array:

@@ -176,33 +176,45 @@ class LayerNorm(_LayerNorm):
         self.build((1, *sizes))
 
 
-class CrossEntropyLoss(Module):
+class _Loss(Module):
     def __init__(self, reduction="mean"):
         super().__init__()
         self.reduction = reduction
 
-    def forward(self, input, target):
-        return functional.cross_entropy(input, target, self.reduction)
 
-
-class NLLLoss(CrossEntropyLoss):
+class NLLLoss(_Loss):
     """Of log probabilities (n, classes)."""
 
+    def __init__(self, weight=None, *, ignore_index=None, reduction="mean"):
+        super().__init__(reduction)
+        self._weight, self.ignore_index = weight, ignore_index
+
     def forward(self, input, target):
-        return functional.nll_loss(input, target, reduction=self.reduction)
+        return functional.nll_loss(input, target, self.reduction, self._weight, self.ignore_index)
 
 
-class SmoothL1Loss(CrossEntropyLoss):
+class CrossEntropyLoss(NLLLoss):
+    """Of logits (n, classes). ignore_index: a label that counts nothing; without it none is, -100 neither."""
+
+    def __init__(self, weight=None, *, ignore_index=None, reduction="mean", label_smoothing=0.0):
+        super().__init__(weight, ignore_index=ignore_index, reduction=reduction)
+        self.label_smoothing = label_smoothing
+
+    def forward(self, input, target):
+        return functional.cross_entropy(input, target, self.reduction, self._weight, self.ignore_index, self.label_smoothing)
+
+
+class SmoothL1Loss(_Loss):
     def forward(self, input, target):
         return functional.smooth_l1_loss(input, target, self.reduction)
 
 
-class MSELoss(CrossEntropyLoss):
+class MSELoss(_Loss):
     def forward(self, input, target):
         return functional.mse_loss(input, target, self.reduction)
 
 
-class L1Loss(CrossEntropyLoss):
+class L1Loss(_Loss):
     def forward(self, input, target):
         return functional.l1_loss(input, target, self.reduction)
 

@@ -7,9 +7,9 @@ from ...nn.functional import elu, gelu, leaky_relu, linear, mish, relu, sigmoid,
 _op = _core.operators
 
 
-def cross_entropy(input, target, reduction="mean"):
-    """input (n, classes), or (n, classes, …) with a target (n, …)."""
-    return _functional.cross_entropy(input, target, reduction, axis=1)
+def cross_entropy(input, target, reduction="mean", weight=None, ignore_index=None, label_smoothing=0.0):
+    """input (n, classes), or (n, classes, …) with a target (n, …). A label of -100 counts nothing where ignore_index says so."""
+    return _functional.cross_entropy(input, target, reduction, weight=weight, ignore_index=ignore_index, label_smoothing=label_smoothing, axis=1)
 
 
 def mse_loss(input, target, reduction="mean"):
@@ -20,9 +20,9 @@ def l1_loss(input, target, reduction="mean"):
     return _functional.l1_loss(input, target, reduction)
 
 
-def nll_loss(input, target, reduction="mean"):
+def nll_loss(input, target, reduction="mean", weight=None, ignore_index=None):
     """Of log probabilities (n, classes)."""
-    return _functional.nll_loss(input, target, reduction, axis=1)
+    return _functional.nll_loss(input, target, reduction, weight=weight, ignore_index=ignore_index, axis=1)
 
 
 def smooth_l1_loss(input, target, reduction="mean", beta=1.0):

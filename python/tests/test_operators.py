@@ -1,0 +1,116 @@
+"""Functions that the array API standard has no name for, beside NumPy's; and what is drawn from a few."""
+
+import numpy as np
+import pytest
+
+import hocket as hk
+from hocket import nn
+
+
+def values(x):
+    return np.array(x.tolist())
+
+
+def draw(*shape):
+    return np.random.default_rng(len(shape)).normal(size=shape).astype("float32")
+
+
+def test_counts_are_numpys():
+    x = draw(3, 40)
+    for bins, low, high in ((10, -2.0, 2.0), (1, 0.0, 1.0), (7, -0.5, 3.0)):
+        assert hk.histogram(hk.asarray(x), bins, low, high).tolist() == np.histogram(x, bins, (low, high))[0].tolist()
+    with pytest.raises(IndexError, match="bins is 0"):
+        hk.histogram(hk.asarray(x), 0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_what_is_scattered(axis):
+    x, updates = draw(3, 4), draw(3, 4) + 1
+    indices = np.array([[0, 2, 1, 0], [0, 2, 2, 1], [2, 0, 1, 1]])
+    arrays = [hk.asarray(each) for each in (x, indices, updates)]
+    last, added = x.copy(), x.copy()
+    for place in np.ndindex(3, 4):
+        to = list(place)
+        to[axis] = indices[place]
+        last[tuple(to)] = updates[place]
+        added[tuple(to)] += updates[place]
+    assert hk.scatter(*arrays, axis=axis).tolist() == last.tolist()
+    np.testing.assert_allclose(values(hk.scatter_add(*arrays, axis)), added, rtol=1e-6)
+    if axis == -1:
+        assert hk.scatter(*arrays).tolist() == last.tolist()
+
+
+def test_statistics_and_cosines():
+    x, y = draw(2, 3, 4), draw(2, 3, 4) * 2 - 1
+    for axis in (None, 1, (0, 2), (), -1):
+        for keepdims in (False, True):
+            variance, mean = hk.var_mean(hk.asarray(x), axis, correction=0.5 if axis == 1 else 0, keepdims=keepdims)
+            want = hk.var(hk.asarray(x), axis, correction=0.5 if axis == 1 else 0, keepdims=keepdims)
+            assert variance.tolist() == want.tolist() and mean.tolist() == hk.mean(hk.asarray(x), axis, keepdims=keepdims).tolist()
+    for axis in (0, 1, -1):
+        want = (x * y).sum(axis) / np.linalg.norm(x, axis=axis) / np.linalg.norm(y, axis=axis)
+        np.testing.assert_allclose(values(hk.cosine_similarity(hk.asarray(x), hk.asarray(y), axis)), want, rtol=1e-5, atol=1e-6)
+    assert nn.functional.cosine_similarity is hk.cosine_similarity
+
+
+def test_windows_and_parts():
+    x = draw(3, 7)
+    windows = hk.sliding_window(hk.asarray(x), 3, 1, 2)
+    assert windows.tolist() == np.lib.stride_tricks.sliding_window_view(x, 3, axis=1)[:, ::2].tolist()
+    assert hk.sliding_window(hk.asarray(x), 2, axis=0).shape == (2, 7, 2)
+    assert hk.kron(hk.asarray(x), hk.asarray(x[:2])).tolist() == np.kron(x, x[:2]).tolist()
+    assert hk.complex_of(hk.asarray(x), 1.0).tolist() == (x + 1j).tolist()
+    assert hk.wrap(hk.asarray([300, -1]), "uint8").tolist() == [44, 255]
+    a = hk.asarray([1.0])
+    b = hk.copy(a)
+    b[0] = 2.0
+    assert a.tolist() == [1] and hk.pin(a).tolist() == [1]
+
+
+def test_pooling_of_sequences_is_that_of_the_layers():
+    x, f = hk.asarray(draw(2, 3, 9)), nn.functional
+    assert f.max_pool1d(x, 2, 3, 1).tolist() == nn.MaxPool1d(2, 3, 1)(x).tolist()
+    assert f.avg_pool1d(x, 3).tolist() == nn.AvgPool1d(3)(x).tolist()
+    assert f.adaptive_avg_pool1d(x, 4).tolist() == nn.AdaptiveAvgPool1d(4)(x).tolist()
+    assert f.adaptive_max_pool1d(x, 4).tolist() == nn.AdaptiveMaxPool1d(4)(x).tolist()
+    x = hk.reshape(x, (2, 3, 3, 3))
+    assert f.adaptive_avg_pool2d(x, (2, 1)).tolist() == nn.AdaptiveAvgPool2d((2, 1))(x).tolist()
+    assert f.adaptive_max_pool2d(x, 2).tolist() == nn.AdaptiveMaxPool2d(2)(x).tolist()
+    with pytest.raises(ValueError):
+        f.adaptive_avg_pool1d(x, 0)
+
+
+# ---- random choices
+
+
+def test_choice_by_probabilities():
+    stream = lambda: hk.random.Generator(3)  # noqa: E731
+    p = [0.1, 0.0, 0.6, 0.3]
+    drawn = stream().choice(4, (4000,), p=p)
+    assert drawn.tolist() == stream().choice(4, (4000,), weights=p).tolist() == stream().choice(4, (4000,), p=np.array(p)).tolist()
+    np.testing.assert_allclose(np.bincount(values(drawn), minlength=4) / 4000, p, atol=0.04)
+    assert sorted(stream().choice(4, (3,), replace=False, p=p).tolist()) == [0, 2, 3]
+    assert sorted(stream().choice(5, (5,), replace=False).tolist()) == [0, 1, 2, 3, 4]
+    hk.seed(3)
+    assert hk.random.choice(4, (9,), p=p).tolist() == stream().choice(4, (9,), p=p).tolist()
+
+
+def test_choice_of_entries():
+    x = hk.asarray([[1, 2], [3, 4], [5, 6]])
+    chosen = hk.random.Generator(3).choice(x, (4,), p=[0.5, 0.5, 0.0])
+    indices = hk.random.Generator(3).choice(3, (4,), p=[0.5, 0.5, 0.0])
+    assert chosen.tolist() == values(x)[values(indices)].tolist()
+    assert hk.random.Generator(3).choice(x).tolist() in x.tolist()
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda: hk.random.choice(3, (2,), weights=[1.0, 1.0, 1.0], p=[1.0, 0.0, 0.0]), "two names of one argument"),
+    (lambda: hk.random.choice(hk.asarray(3)), "without axes"),
+    (lambda: hk.random.choice(3, (2,), p=[0.5, 0.5]), "weights"),
+    (lambda: hk.random.choice(3, (4,), replace=False), "n is 3"),
+    (lambda: hk.random.choice(3, (2,), p=[-1.0, 1.0, 1.0]).tolist(), "weight"),
+])
+def test_choices_that_are_refused(call, message):
+    with pytest.raises((ValueError, TypeError, IndexError), match=message):
+        call()
+    hk._core._failures_clear()
