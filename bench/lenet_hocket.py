@@ -8,6 +8,7 @@ stdout. Exit status 3: the package or the data are not there; the reason is on s
 import argparse
 import itertools
 import json
+import math
 import os
 import sys
 import time
@@ -34,8 +35,14 @@ def make_params(devices, seed):
     """As the command draws them."""
     hk.seed(seed)
     zeros = hk._core.operators["zeros"]
-    first = [hk.random.normal(shape, 0, .01, device=devices[0]) if len(shape) > 1 else zeros(shape, hk.float32, device=devices[0])
-             for shape in SHAPES]
+
+    def drawn(shape):
+        if len(shape) == 1:
+            return zeros(shape, hk.float32, device=devices[0])
+        bound = math.sqrt(6 / ((shape[0] + shape[1]) * math.prod(shape[2:])))  # Glorot's
+        return hk.random.uniform(shape, -bound, bound, device=devices[0])
+
+    first = [drawn(shape) for shape in SHAPES]
     to_device = hk._core.operators["to_device"]
     return [[(x if d == 0 else to_device(x, device=device)).attach_grad() for x in first] for d, device in enumerate(devices)]
 

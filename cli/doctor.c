@@ -129,7 +129,7 @@ static bool check_training(void)
     for (int d = 0; d < model.device_count; d++)
         model.devices[d] = hk_device_at(d);
     lenet_set_shapes(&model, 1, 28, 28, 10);
-    lenet_draw(&model, 0);
+    lenet_draw(&model, LENET_GLOROT, 0);
     lenet_spread(&model);
     hk_array *loss[MAX_DEVICES];
     hk_record_begin();

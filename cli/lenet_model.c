@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -38,15 +39,24 @@ const char *lenet_parameter_name(int parameter)
     return names[parameter];
 }
 
-void lenet_draw(lenet *self, uint64_t seed)
+static hk_array *draw_weight(hk_dims shape, lenet_init init, hk_device device)
+{
+    if (init == LENET_BOOK)
+        return hk_random_normal_from(NULL, 0, 0.01, shape, HK_F32, device);
+    const int64_t *dims = shape.dims;
+    const int64_t window = shape.ndim == 4 ? dims[2] * dims[3] : 1;
+    const double bound = sqrt(6 / (double)((dims[0] + dims[1]) * window));
+    return hk_random_uniform_from(NULL, -bound, bound, shape, HK_F32, device);
+}
+
+void lenet_draw(lenet *self, lenet_init init, uint64_t seed)
 {
     HK_SCOPE;
     hk_device device = self->devices[0];
     hk_seed(seed);
     for (int i = 0; i < LENET_PARAMETERS; i++)
-        self->params[0][i] =
-            hk_take(i % 2 ? hk_zeros(self->shapes[i], HK_F32, device)
-                          : hk_random_normal_from(NULL, 0, 0.01, self->shapes[i], HK_F32, device));
+        self->params[0][i] = hk_take(i % 2 ? hk_zeros(self->shapes[i], HK_F32, device)
+                                           : draw_weight(self->shapes[i], init, device));
 }
 
 void lenet_spread(lenet *self)

@@ -26,8 +26,13 @@ bool lenet_set_shapes(lenet *self, int64_t channels, int64_t height, int64_t wid
 /* The name of a parameter, "conv1.weight". */
 const char *lenet_parameter_name(int parameter);
 
-/* Draws the parameters, once, on the first device: weights normal(0, 0.01), biases 0. */
-void lenet_draw(lenet *self, uint64_t seed);
+typedef enum lenet_init {
+    LENET_GLOROT, /* weights uniform in +-sqrt(6 / (in + out)): Glorot, Bengio 2010 */
+    LENET_BOOK    /* normal(0, 0.01), as the book has it: the first epoch learns next to nothing */
+} lenet_init;
+
+/* Draws the parameters, once, on the first device; biases are 0. */
+void lenet_draw(lenet *self, lenet_init init, uint64_t seed);
 /* Reads them instead: p0.bin ... p7.bin in `folder`, float32, little-endian, C order. Prints what is
  * wrong, and returns false. */
 bool lenet_load(lenet *self, const char *folder);

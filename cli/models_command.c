@@ -75,7 +75,7 @@ static entry count_book(void)
                   .input = "1 x 28 x 28"};
     lenet book = {.device_count = 1, .devices = {hk_device_default()}};
     lenet_set_shapes(&book, 1, 28, 28, 10);
-    lenet_draw(&book, 0);
+    lenet_draw(&book, LENET_GLOROT, 0);
     lenet_spread(&book);
     for (int i = 0; i < LENET_PARAMETERS; i++)
         self.parameters += hk_size(book.params[0][i]);

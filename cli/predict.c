@@ -46,7 +46,7 @@ static bool load_book(predictor *self, const char *path)
         fprintf(stderr, "hocket: %s does not say what its network is like\n", path);
         return false;
     }
-    lenet_draw(&self->book, 0);
+    lenet_draw(&self->book, LENET_GLOROT, 0);
     for (int i = 0; i < LENET_PARAMETERS; i++)
         entries[i] = (hk_save_entry){lenet_parameter_name(i), self->book.params[0][i]};
     hk_checkpoint state = {

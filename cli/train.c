@@ -92,7 +92,9 @@ static const option_row rows[] = {
          "begin with the parameters in DIR/p0.bin to p7.bin, raw float32,\n"
          "little-endian, C order: conv1.weight (20,1,3,3), conv1.bias (20),\n"
          "conv2.weight (50,20,5,5), conv2.bias (50), fc1.weight (128,800),\n"
-         "fc1.bias (128), fc2.weight (10,128), fc2.bias (10)"),
+         "fc1.bias (128), fc2.weight (10,128), fc2.bias (10); or book: drawn as the\n"
+         "book does, normal with deviation 0.01, which learns from epoch 2 on\n"
+         "(default: Glorot's uniform ones)"),
     TEXT("dump-init", dump_init, "DIR", "write the initial parameters there, like that"),
 };
 /* clang-format on */
@@ -199,20 +201,6 @@ static bool train_epoch(training *self, epoch_row *row)
     return good(self, trainer_read_accuracy(steps, &row->train_accuracy));
 }
 
-static void say_interrupted(training *self, const epoch_row *row)
-{
-    if (self->is_silent)
-        return;
-    train_report_clear(&self->report);
-    if (row->steps == self->report.steps)
-        fprintf(stderr, "hocket: interrupted in epoch %" PRId64 ", while testing\n", row->epoch);
-    else
-        fprintf(stderr,
-                "hocket: interrupted in epoch %" PRId64 ", after %" PRId64 " of %" PRId64
-                " steps\n",
-                row->epoch, row->steps, self->report.steps);
-}
-
 /* What was trained is saved already. */
 static void say_interrupted_between(const training *self)
 {
@@ -245,7 +233,8 @@ static int train_epochs(training *self)
                 return 1;
         }
         if (trainer_signal(&self->trainer)) {
-            say_interrupted(self, row);
+            if (!self->is_silent)
+                train_report_interrupted(&self->report, row);
             return save(self) ? EXIT_SIGNAL + trainer_signal(&self->trainer) : 1;
         }
         if (row->steps == self->report.steps) {
@@ -254,6 +243,9 @@ static int train_epochs(training *self)
         }
         self->epoch_count++;
         train_report_epoch(&self->report, row);
+        if (!self->is_silent)
+            train_report_guessing(row, hk_data_set_class_count(self->data.train), self->name,
+                                  options->init);
         if (!save(self))
             return 1;
         if (!isfinite(row->loss))

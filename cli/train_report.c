@@ -136,6 +136,34 @@ void train_report_epoch(train_report *self, const epoch_row *row)
     fflush(text);
 }
 
+void train_report_guessing(const epoch_row *row, int classes, const char *model, const char *init)
+{
+    enum { MANY_STEPS = 100 };
+    if (classes < 2 || row->epoch > 1 || row->steps < MANY_STEPS ||
+        row->train_accuracy * classes >= 1.2)
+        return;
+    if (!strcmp(model, "lenet5"))
+        fprintf(stderr, "hocket: no better than guessing yet, as is usual with the sigmoids of "
+                        "lenet5; it learns from epoch 2 on\n");
+    else if (init && !strcmp(init, "book"))
+        fprintf(stderr, "hocket: no better than guessing yet, as is usual with the book's initial "
+                        "values; it learns from epoch 2 on\n");
+    else
+        fprintf(stderr, "hocket: no better than guessing yet; another --lr may help\n");
+}
+
+void train_report_interrupted(train_report *self, const epoch_row *row)
+{
+    train_report_clear(self);
+    if (row->steps == self->steps)
+        fprintf(stderr, "hocket: interrupted in epoch %" PRId64 ", while testing\n", row->epoch);
+    else
+        fprintf(stderr,
+                "hocket: interrupted in epoch %" PRId64 ", after %" PRId64 " of %" PRId64
+                " steps\n",
+                row->epoch, row->steps, self->steps);
+}
+
 /* A few are in many trainings, and cost nothing. */
 static void tell_subnormals(void)
 {

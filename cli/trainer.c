@@ -68,10 +68,11 @@ static bool init_lenet(trainer *self, const trainer_options *options)
                 hk_data_set_folder(set), (int)hk_data_set_height(set), (int)hk_data_set_width(set));
         return false;
     }
-    if (options->init && !lenet_load(&self->model, options->init))
+    const bool is_book = options->init && !strcmp(options->init, "book");
+    if (!options->init || is_book)
+        lenet_draw(&self->model, is_book ? LENET_BOOK : LENET_GLOROT, options->seed);
+    else if (!lenet_load(&self->model, options->init))
         return false;
-    if (!options->init)
-        lenet_draw(&self->model, options->seed);
     lenet_spread(&self->model);
     return true;
 }

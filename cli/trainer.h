@@ -58,7 +58,7 @@ typedef struct trainer_options {
     double lr;
     uint64_t seed;
     bool shuffle;
-    const char *init;      /* folder of initial parameters, or NULL: drawn */
+    const char *init;      /* folder of initial parameters, "book", or NULL: Glorot's */
     const int64_t *shares; /* of the devices, as in hk_loader_options; NULL: equal */
     hk_all_reduce_algorithm all_reduce;
     hk_group *group; /* ranks that train together; NULL: this process alone */

@@ -82,6 +82,28 @@ def test_devices_that_are_not_there(library):
     assert output(code, HOCKET_SIM="2") == "sim:1"
 
 
+OWN = ("import torch\ndef try_all_gpus():\n    return [torch.device(f'cuda:{i}') for i in range(torch.cuda.device_count())]\n"
+       "devices = try_all_gpus()\n")  # as a chapter's cell defines it, without the library
+
+
+@pytest.mark.parametrize("line, is_told", [("devices[1]", True), ("[torch.ones(2, device=devices[i]) for i in range(2)]", True), ("[][1]", False)])
+def test_lists_of_devices_that_cells_make(tmp_path, line, is_told):
+    path = tmp_path / "a.md"
+    path.write_text("```{.python .input}\n%%tab pytorch\n" + (OWN if is_told else "") + line + "\n```\n")
+    done = run(None, "-m", "hocket.book", str(path), HOCKET_SIM="")
+    error = done.stderr[done.stderr.index("IndexError: list index out of range"):]
+    assert ("HOCKET_SIM=2 in the environment makes two simulated ones" in error) == is_told
+    assert not is_told or run(None, "-m", "hocket.book", str(path), HOCKET_SIM="2").returncode == 0
+
+
+@pytest.mark.parametrize("line", ["x.to('cuda:1')", "x.cuda(1)", "torch.ones(2, device='cuda:1')", "npx.gpu(1)", "torch.cuda.synchronize(1)"])
+def test_devices_that_are_named_and_not_there(line):
+    before = "from mxnet import npx\n" if "npx" in line else "import torch\nx = torch.ones(2)\n"
+    told = output(f"{before}try: {line}\nexcept RuntimeError as error: print(error)", HOCKET_SIM="")
+    assert "HOCKET_SIM=2 in the environment makes two simulated ones" in told, told
+    output(f"{before}{line}", HOCKET_SIM="2")
+
+
 @pytest.mark.parametrize("name, text", [
     ("a.py", "import torch\nprint(torch.ones(2))\n"),
     ("a.md", "```{.python .input}\n%%tab pytorch\nimport torch\ntorch.ones(2)\n```\n```{.python .input}\n%%tab mxnet\n1 / 0\n```\n"),
@@ -114,3 +136,7 @@ def test_the_extension_of_notebooks(tmp_path):
                "shell.run_line_magic('load_ext', 'hocket.book')\nshell.run_cell('import torch\\nprint(torch.__name__)')",
                HOME=str(tmp_path), IPYTHONDIR=str(tmp_path))
     assert "hocket.torch" in done.stdout, done.stderr
+    done = run("from IPython.core.interactiveshell import InteractiveShell\nshell = InteractiveShell.instance()\n"
+               f"shell.run_line_magic('load_ext', 'hocket.book')\nshell.run_cell({OWN + 'devices[1]'!r})\nshell.run_cell('[][1]')",
+               HOME=str(tmp_path), IPYTHONDIR=str(tmp_path), HOCKET_SIM="")
+    assert done.stdout.count("IndexError") >= 2 and "HOCKET_SIM=2 in the environment" in done.stdout, done.stdout + done.stderr

@@ -50,6 +50,19 @@ class Accelerators(list):
             raise IndexError(f"there is no device {index}: {_how_to_have_more(accelerators())}") from None
 
 
+def advise(error):
+    """Adds to an IndexError how to have more devices, where the line that raised it can see a list of all that there are."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    if place is None or getattr(error, "__notes__", None):
+        return
+    found = accelerators()
+    seen = [*place.tb_frame.f_locals.values(), *place.tb_frame.f_globals.values()]
+    if any(type(value) is list and value == found for value in seen):
+        error.add_note(_how_to_have_more(found))
+
+
 def device_of(device):
     """A Device of a name of PyTorch's, a number of a GPU, or a Device; None: the default one."""
     if device is None or isinstance(device, _core.Device):

@@ -10,7 +10,7 @@ import importlib.util as _util
 import sys as _sys
 from functools import wraps as _wraps
 
-from .._dialects.devices import Accelerators as _Accelerators, say_what_stands_for_gpus as _say_what_stands_for_gpus
+from .._dialects.devices import Accelerators as _Accelerators, advise as _advise, say_what_stands_for_gpus as _say_what_stands_for_gpus
 from .editions import absent as _absent
 
 __all__ = ["DIALECTS", "install", "load_ipython_extension"]
@@ -71,7 +71,14 @@ def install():
         _sys.meta_path.insert(0, _finder)
 
 
+def _index_error(shell, kind, error, traceback, tb_offset=None):
+    """An exception of a cell, which may be for want of devices."""
+    _advise(error)
+    shell.showtraceback((kind, error, traceback), tb_offset=tb_offset)
+
+
 def load_ipython_extension(ipython):
     """What %load_ext calls."""
     install()
+    ipython.set_custom_exc((IndexError,), _index_error)
     _say_what_stands_for_gpus()

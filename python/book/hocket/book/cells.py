@@ -12,6 +12,8 @@ import re
 import sys
 import types
 
+from .._dialects.devices import advise as _advise
+
 TABS = ("pytorch", "mxnet")
 DEFAULT_TAB = "mxnet"
 
@@ -86,8 +88,12 @@ def run(code, name, namespace):
     shown = isinstance(last, ast.Expr) and not code.rstrip().endswith(";")
     if shown:
         tree.body.pop()
-    exec(compile(tree, name, "exec"), namespace)
-    return eval(compile(ast.Expression(last.value), name, "eval"), namespace) if shown else None
+    try:
+        exec(compile(tree, name, "exec"), namespace)
+        return eval(compile(ast.Expression(last.value), name, "eval"), namespace) if shown else None
+    except IndexError as error:
+        _advise(error)
+        raise
 
 
 def namespace(tab):

@@ -9,7 +9,7 @@ for ((i = 0; i < 20; i++)); do
 done >> fashion/train-images-idx3-ubyte 3>> fashion/train-labels-idx1-ubyte
 cp fashion/train-images-idx3-ubyte fashion/t10k-images-idx3-ubyte
 cp fashion/train-labels-idx1-ubyte fashion/t10k-labels-idx1-ubyte
-for model in "mlp --width 0.2" "resnet18 --size 32 --width 0.1" "lenet"; do
+for model in "mlp --width 0.2" "resnet18 --size 32 --width 0.1" "lenet --init book"; do
     # shellcheck disable=SC2086
     hocket train $model --data fashion --batch-size 10 --epochs 20 --optimizer adam --lr 0.003 --save net > /dev/null
     hocket predict "${model%% *}" --load net white.png black.png
