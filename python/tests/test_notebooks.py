@@ -1,6 +1,7 @@
 """What arrays, modules, timelines, graphs and captured steps show in a notebook; and the notebooks of examples/."""
 import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -44,6 +45,30 @@ def test_timelines_and_their_graphs_are_pictures():
     if shutil.which("dot"):
         assert "matmul" in graph.svg()
         parsed(graph._repr_html_())
+
+
+def test_boxes_of_graphs_hold_their_texts():
+    """As Graphviz draws them, in the widest of the usual monospace fonts, whose characters are 0.602 of the size wide."""
+    if not shutil.which("dot"):
+        pytest.skip("Graphviz is not installed")
+    with hk.trace() as run:
+        x = hk.ones((12, 345, 6))
+        y = hk.concat([x] * 7, axis=0)
+        hk.nn.functional.scaled_dot_product_attention(x, x, x).sum()
+        hk.nn.functional.cross_entropy(y.reshape(-1, 6), hk.zeros(7 * 12 * 345, dtype="int64")).mean()
+        hk.wait()
+    svg = xml.fromstring(run.graph().svg())
+    name = "{http://www.w3.org/2000/svg}"
+    nodes = [group for group in svg.iter(name + "g") if group.get("class") == "node"]
+    assert len(nodes) > 5
+    assert "and 3 more" in "".join(svg.itertext())
+    for node in nodes:
+        box = next(iter(node.findall(name + "path") + node.findall(name + "polygon")))
+        places = [float(x) for x in re.findall(r"(-?[\d.]+),-?[\d.]+", box.get("d") or box.get("points"))]
+        for text in node.findall(name + "text"):
+            begin = float(text.get("x"))
+            end = begin + 0.602 * float(text.get("font-size")) * len(text.text)
+            assert min(places) < begin and end < max(places), (text.text, begin, end, min(places), max(places))
 
 
 def test_captured_steps_show_their_tasks():

@@ -27,6 +27,36 @@ static char *graph(const hki_timeline *timeline)
     return writer.data;
 }
 
+/* The least width of each box, in points, holds each line of its label in a monospace font, 0.602 of its size a character. */
+static void check_widths(const char *dot)
+{
+    int boxes = 0;
+    for (const char *at = strstr(dot, ", width="); at; at = strstr(at + 1, ", width=")) {
+        const double width = 72 * strtod(at + strlen(", width="), NULL);
+        const char *end = strstr(at, ">];");
+        double line = 0, longest = 0, size = 11;
+        int places = 0;
+        for (const char *c = strstr(at, "label=<") + strlen("label=<"); c < end; c++) {
+            if (strncmp(c, "<br/>", 5) == 0) {
+                longest = line > longest ? line : longest;
+                line = 0;
+                size = 9;
+            }
+            if (*c == '<')
+                c = strchr(c, '>');
+            else if (*c == '&')
+                c = strchr(c, ';'), line += 0.602 * size;
+            else if (((unsigned char)*c & 0xC0) != 0x80)
+                line += 0.602 * size;
+            places++;
+        }
+        longest = line > longest ? line : longest;
+        CHECK(places > 3 && width >= longest + 10);
+        boxes++;
+    }
+    CHECK(boxes > 0);
+}
+
 static void test_fixture(void)
 {
     hki_timeline *timeline = fixture_timeline();
@@ -35,7 +65,7 @@ static void test_fixture(void)
     CHECK_EQ_I64(count_text(text, "label=<<b>"), FIXTURE_CALLS + 3 + 1); /* clusters, the title */
     CHECK_EQ_I64(count_text(text, " -> c"), timeline->dependency_count);
     CHECK_EQ_I64(count_text(text, "subgraph cluster_"), 3);
-    CHECK_EQ_I64(count_text(text, "&#160;simulated"), 2);
+    CHECK_EQ_I64(count_text(text, "</b>, simulated"), 2);
     for (int i = 0; i < FIXTURE_CALLS; i++) {
         snprintf(line, sizeof line, "    c%d [", i);
         CHECK_EQ_I64(count_text(text, line), 1);
@@ -51,11 +81,12 @@ static void test_fixture(void)
     CHECK(sim_0 && sim_1 && call && sim_0 < call && call < sim_1);
     CHECK_EQ_I64(count_text(text, "shape=octagon"), 4);
     CHECK_EQ_I64(count_text(text, "dashed"), 3);
-    CHECK(strstr(text, "<b>log</b><font color=\"#b3141f\">&#160;failed</font>"));
-    CHECK(strstr(text, "<b>exp</b><font color=\"#b3141f\">&#160;skipped</font>"));
+    CHECK(strstr(text, "<b>log</b><font color=\"#b3141f\">: failed</font>"));
+    CHECK(strstr(text, "<b>exp</b><font color=\"#b3141f\">: skipped</font>"));
     CHECK(strstr(text, "&#8594; float32(32,128)") && strstr(text, "<i>train.c:34</i>"));
     CHECK(strstr(text, "c0 -> c1 [color=") && strstr(text, "c1 -> c3;"));
     CHECK(strstr(text, "Incomplete: 3 records were lost."));
+    check_widths(text);
     free(text);
     hki_timeline_destroy(timeline);
 }

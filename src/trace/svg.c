@@ -2,6 +2,7 @@
  * two megabytes, however long the timeline is. */
 #include "trace/palette.h"
 #include "trace/svg_internal.h"
+#include "trace/text_width.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -93,22 +94,23 @@ static void add_to_run(const hki_svg *self, run *narrow, const hki_trace_slice *
     }
 }
 
-/* As much of the text as fits, in `width` pixels; nothing when that is too little to mean anything. */
-static void write_fitting(hki_writer *writer, const char *text, double x, double y, double width)
+/* As much of the text as fits, in `width` pixels of a font of that size; nothing when that is too little to mean anything. */
+static void write_fitting(hki_writer *writer, const char *text, double x, double y, double width,
+                          double size)
 {
-    size_t length = strlen(text), room = width > 0 ? (size_t)(width / SVG_CHARACTER) : 0;
+    enum { LEAST = 4 }; /* characters */
+    const size_t length = strlen(text);
     char shown[64];
-    if (length > room && room < 5)
+    size_t fitting = hki_text_fitting(text, width, size);
+    if (fitting < length && hki_text_characters(text, fitting) < LEAST)
         return;
-    bool is_cut = length > room || length >= sizeof shown - 4;
-    size_t keep = room < sizeof shown - 4 ? room : sizeof shown - 4;
-    if (is_cut) {
-        keep -= keep == room;
-        while (keep && ((unsigned char)text[keep] & 0xC0) == 0x80)
-            keep--;
+    const bool is_cut = fitting < length || length >= sizeof shown - 4;
+    if (is_cut && fitting >= sizeof shown - 4) {
+        fitting = sizeof shown - 4;
+        while (fitting && ((unsigned char)text[fitting] & 0xC0) == 0x80)
+            fitting--;
     }
-    snprintf(shown, sizeof shown, "%.*s%s", (int)(is_cut ? keep : length), text,
-             is_cut ? "\xE2\x80\xA6" : "");
+    snprintf(shown, sizeof shown, "%.*s%s", (int)fitting, text, is_cut ? "\xE2\x80\xA6" : "");
     hki_write(writer, "<text x=\"%s\" y=\"%s\">", hki_svg_px(x).text, hki_svg_px(y).text);
     hki_write_xml(writer, shown);
     hki_write(writer, "</text>");
@@ -160,7 +162,7 @@ static void write_slice(const hki_svg *self, const hki_trace_slice *slice, doubl
     bool has_inner = slice + 1 < self->timeline->slices + self->timeline->slice_count &&
                      slice[1].lane == slice->lane && slice[1].start_ns < slice->end_ns;
     double room = has_inner ? x_of(self, slice[1].start_ns) - x : width;
-    write_fitting(writer, call->operation, x + 5, y + SVG_ROW / 2.0 + 4, room - 8);
+    write_fitting(writer, call->operation, x + 5, y + SVG_ROW / 2.0 + 4, room - 8, SVG_TEXT);
     hki_write(writer, "</g>\n");
 }
 
@@ -254,7 +256,8 @@ static void write_process(const hki_svg *self, int first, int last)
               lane->is_simulated ? "process simulated" : "process", SVG_MARGIN / 2,
               hki_svg_px(top - 5).text, SVG_WIDTH - SVG_MARGIN, hki_svg_px(bottom - top + 10).text);
     hki_write(writer, "<g class=\"name\">");
-    write_fitting(writer, lane->process, SVG_MARGIN, top + SVG_ROW / 2.0 + 4, 13 * SVG_CHARACTER);
+    write_fitting(writer, lane->process, SVG_MARGIN, top + SVG_ROW / 2.0 + 4, 13 * SVG_CHARACTER,
+                  SVG_BOLD_TEXT);
     hki_write(writer, "</g>\n");
     if (lane->is_simulated) {
         bool is_single = first == last;
@@ -269,7 +272,7 @@ static void write_process(const hki_svg *self, int first, int last)
                   SVG_GUTTER, hki_svg_px(self->lane_y[i]).text, SVG_WIDTH - SVG_MARGIN - SVG_GUTTER,
                   SVG_ROW);
         write_fitting(writer, self->timeline->lanes[i].name, SVG_GUTTER - 10,
-                      self->lane_y[i] + SVG_ROW / 2.0 + 4, 14 * SVG_CHARACTER);
+                      self->lane_y[i] + SVG_ROW / 2.0 + 4, 14 * SVG_CHARACTER, SVG_TEXT);
         hki_write(writer, "</g>\n");
     }
 }

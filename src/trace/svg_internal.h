@@ -15,7 +15,9 @@ enum {
     SVG_PROCESS_GAP = 16,
     SVG_AXIS = 34,
     SVG_LEGEND_ROW = 22,
-    SVG_CHARACTER = 6, /* width, about */
+    SVG_CHARACTER = 6,  /* the gutter's room for one */
+    SVG_TEXT = 11,      /* size of the font */
+    SVG_BOLD_TEXT = 14, /* as wide as 12, bold */
 };
 
 typedef struct hki_svg {

@@ -2,6 +2,7 @@
 #include "base/quote.h"
 #include "trace/palette.h"
 #include "trace/svg_internal.h"
+#include "trace/text_width.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -118,15 +119,16 @@ double hki_svg_write_legend(const hki_svg *self)
     hki_write(writer, "<g class=\"legend\">\n");
     for (int i = 0; i < count && i < MAX_LEGEND; i++) {
         hki_svg_text time = hki_svg_time(shares[i].ns);
-        size_t length = strlen(shares[i].operation);
-        double width = (double)(length < 40 ? length : 40) * SVG_CHARACTER + 84;
+        const hki_quoted name = hki_quote(shares[i].operation, 40);
+        double width = 18 + hki_text_width(name.text, strlen(name.text), SVG_TEXT) + 6 +
+                       hki_text_width(time.text, strlen(time.text), SVG_TEXT) + 18;
         place_entry(&x, &y, width);
         hki_write(writer,
                   "<rect x=\"%s\" y=\"%s\" width=\"12\" height=\"12\" rx=\"3\" fill=\"#%06" PRIx32
                   "\"/><text x=\"%s\" y=\"%s\">",
                   hki_svg_px(x).text, hki_svg_px(y).text, shares[i].colour, hki_svg_px(x + 18).text,
                   hki_svg_px(y + 10).text);
-        hki_write_xml(writer, hki_quote(shares[i].operation, 40).text);
+        hki_write_xml(writer, name.text);
         hki_write(writer, "<tspan class=\"amount\" dx=\"6\">%s</tspan></text>\n", time.text);
         x += width;
     }
