@@ -292,7 +292,7 @@ if(NOT HOCKET_SANITIZE AND TARGET hocket_cli)
   mark_as_advanced(HOCKET_TEST_CXX)
   set(install_test "${HOCKET_BASH}" "${PROJECT_SOURCE_DIR}/tests/install/run")
   foreach(step prefix find_package_c find_package_cxx pkg_config_c pkg_config_cxx static_c open
-               pages versions command exports)
+               pages guides versions command exports)
     hocket_test(install.${step} install ${install_test} ${step})
     set_property(TEST install.${step} APPEND PROPERTY ENVIRONMENT
       "CMAKE=${CMAKE_COMMAND}" "CC=${CMAKE_C_COMPILER}" "CXX=${HOCKET_TEST_CXX}"

@@ -1,28 +1,49 @@
-"""Sphinx's configuration: see scripts/build-docs, which makes the pages of the C headers first."""
+"""Sphinx's configuration: see scripts/build-docs, which makes the pages of headers, documents, examples and notebooks first."""
 
 project = "Hocket"
 author = "the Hocket authors"
-extensions = ["sphinx.ext.autodoc"]
+copyright = "the Hocket authors; Apache-2.0"
+extensions = ["sphinx.ext.autodoc", "myst_parser"]
 exclude_patterns = []
-html_theme = "alabaster"
-html_theme_options = {"description": "Asynchronous arrays and deep learning", "fixed_sidebar": True, "page_width": "1100px",
-                      "font_family": "sans-serif"}
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 3
+html_theme = "furo"
+html_title = "Hocket"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
+html_show_sphinx = False
+html_theme_options = {"light_css_variables": {"color-brand-primary": "#3257c4", "color-brand-content": "#3257c4"},
+                      "dark_css_variables": {"color-brand-primary": "#8fb0ff", "color-brand-content": "#8fb0ff"}}
+pygments_style, pygments_dark_style = "friendly", "monokai"
+highlight_language = "none"
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True, "undoc-members": False, "imported-members": True}
-suppress_warnings = ["ref.python"]
+suppress_warnings = ["ref.python", "myst.header"]
+
+
+def _escaped(line):
+    return line if "``" in line else line.replace("\\", "\\\\").replace("*", "\\*").replace("|", "\\|").replace("_", "\\_")
+
+
+def _plain(app, what, name, obj, options, lines):
+    """Texts of docstrings are plain: no markup is looked for in them, but literal blocks behind '::', and examples behind '>>>'."""
+    if lines and lines[0].endswith("::") and not any(line.startswith(" ") for line in lines):
+        lines[1:] = ["   " + line for line in lines[1:]]  # all that follows was the block
+    made, literal, example = [], False, False
+    for line in lines:
+        example = bool(line.strip()) and (example or line.startswith(">>> "))
+        if example:
+            if line.startswith(">>> "):
+                made += ["", ".. code-block:: pycon", ""]
+            made.append("   " + line)
+            continue
+        literal = literal and (not line.strip() or line.startswith(" "))
+        made.append(line if literal else _escaped(line))
+        literal = literal or line.rstrip().endswith("::")
+    lines[:] = made
 
 
 def setup(app):
-    """Texts of docstrings are plain: no markup is looked for in them, but literal blocks behind '::'."""
-    def plain(app, what, name, obj, options, lines):
-        if lines and lines[0].endswith("::") and not any(line.startswith(" ") for line in lines):
-            lines[1:] = ["   " + line for line in lines[1:]]  # all that follows was the block
-        literal = False
-        for i, line in enumerate(lines):
-            literal = (literal and (not line.strip() or line.startswith(" "))) or False
-            if not literal:
-                lines[i] = line.replace("\\", "\\\\").replace("*", "\\*").replace("|", "\\|").replace("_", "\\_") if "``" not in line else line
-            literal = literal or line.rstrip().endswith("::")
-    app.connect("autodoc-process-docstring", plain)
+    app.connect("autodoc-process-docstring", _plain)
