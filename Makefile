@@ -44,6 +44,7 @@ check: ## install what is missing, and check what CI checks beside make test: lo
 check-all: ## all that there is, in an hour: emulated GPUs, each MPI, other Pythons, fuzzing, and make test
 	@scripts/install-deps build data test python check all bench book
 	@scripts/install-pypi
+	@scripts/install-pypi docs
 	@scripts/check --all -DHOCKET_CUDA=$(CUDA)
 
 python: ## install what is missing, and build the Python package into build/release/python, for PYTHONPATH
@@ -83,8 +84,8 @@ bench-book: ## install what is missing, build, and run the book's experiments: d
 bench-gpu: gpu-bundle ## make that folder, and measure this machine's first GPU beside PyTorch; fails where there is none
 	@build/gpu-bundle/gpu-bundle run $(GPU_ARGS) --out build/gpu-results bench
 
-docs: python ## the documentation site, build/docs/index.html: a tutorial, guides, the C and Python references
-	@scripts/install-deps docs
+docs: python ## the documentation site, build/docs/index.html: guides, examples, the C, C++ and Python references
+	@scripts/install-pypi docs
 	@scripts/build-docs build/docs
 
 asan: ## tests of the library and the Python package under the address, undefined and leak sanitizers

@@ -168,14 +168,17 @@ def _picture(html, target, name, number):
 
 
 def _shown(output, target, name, number):
+    def block(text):
+        return [":::{container} output", "```text", text, "```", ":::", ""]
+
     if output["output_type"] == "stream":
-        return ["```text", "".join(output["text"]).rstrip("\n"), "```", ""]
+        return block("".join(output["text"]).rstrip("\n"))
     data = {kind: "".join(value) for kind, value in output.get("data", {}).items()}
     html = data.get("text/html", "")
     picture = _picture(html, target, name, number)
     if picture:
         return [f"![What ran]({posixpath.basename(picture)})", ""]
-    return ["```text", data["text/plain"], "```", ""]
+    return block(data["text/plain"])
 
 
 def notebook_page(book, target, name):

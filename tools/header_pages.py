@@ -105,6 +105,7 @@ def _without_lines_of_calls(source):
 
 
 def _code(source):
+    source = re.sub(r"^namespace hk\n\{\n|^\} // namespace hk$", "", source, flags=re.M)
     return re.sub(r"\n{2,}", "\n", re.sub(r"^/\* clang-format o\w+ \*/$", "", _guards.sub("", source), flags=re.M)).replace("HK_API ", "").strip("\n")
 
 
@@ -212,7 +213,7 @@ def page(name, source, functions, users):
 
 def _read(path):
     with open(path, encoding="utf-8") as file:
-        return file.read()
+        return re.sub(r" Written by tools/opgen[^;]*; `make generate`\.", "", file.read())
 
 
 def _calls(folder):

@@ -3,7 +3,9 @@
 project = "Hocket"
 author = "the Hocket authors"
 copyright = "the Hocket authors; Apache-2.0"
-extensions = ["sphinx.ext.autodoc", "myst_parser"]
+extensions = ["sphinx.ext.autodoc", "myst_parser", "sphinx_copybutton"]
+copybutton_prompt_text, copybutton_prompt_is_regexp = r">>> |\.\.\. ", True
+copybutton_only_copy_prompt_lines = False
 exclude_patterns = []
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
