@@ -10,7 +10,7 @@ set(check_tests
   "^corners\\."                       # a sample of every operator at the ends of its dtypes
   "clangxx"                           # which a machine may get for make check alone
   "^html\\."                          # a browser
-  "^install\\.(pkg_config|static|find_package_c$)"
+  "^install\\.(guides|pkg_config|static|find_package_c$)"
   "^program\\.conformance\\..*"       # other devices and orders
   "^program\\.(random_programs|random_captures)\\.(check|many|sim)"
   "^program\\.(loss_curves|python_files\\.safetensors|same_shares|same_training|save_killed)$"

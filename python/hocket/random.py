@@ -60,8 +60,8 @@ class _Stream:
     def bernoulli(self, probability, shape=(), *, dtype=None, device=None):
         """True, or 1 of another dtype, with that probability.
 
-        >>> hk.random.Generator(1).bernoulli(0.5, (4,))
-        array([False, False, False, False], dtype=bool, device='cpu:0')
+        >>> hk.random.Generator(1).bernoulli(0.5, (8,))
+        array([False, False, False, False, False,  True,  True, False], dtype=bool, device='cpu:0')
         """
         return _core._random_bernoulli(self._generator, probability, shape, dtype or _core.bool, device)
 
@@ -103,8 +103,8 @@ class _Stream:
         weights (n,): each is chosen as likely as its weight is of their sum. p: NumPy's name for weights. replace: whether one may be
         chosen again.
 
-        >>> hk.random.Generator(1).choice(3, (5,), p=[0.2, 0.0, 0.8])
-        array([2, 2, 2, 2, 2], dtype=int64, device='cpu:0')
+        >>> hk.random.Generator(1).choice(3, (8,), p=[0.5, 0.0, 0.5])
+        array([2, 2, 2, 2, 2, 0, 0, 2], dtype=int64, device='cpu:0')
         """
         if weights is not None and p is not None:
             raise TypeError("weights and p are two names of one argument; give one of them")
