@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+import hocket as hk
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 INCLUDE = os.path.join(ROOT, "include", "hocket")
 
@@ -124,3 +126,19 @@ def test_documents_programs_and_notebooks_become_pages(tmp_path):
     page = (tmp_path / "notebooks" / "parallel.md").read_text()
     picture = re.search(r"!\[What ran\]\((\S+)\)", page).group(1)
     assert (tmp_path / "notebooks" / picture).read_bytes().startswith(b"<svg")
+
+
+@pytest.mark.parametrize("page", sorted(os.path.join(folder, name) for folder in ("guides", "start") for name in
+                                        os.listdir(os.path.join(ROOT, "docs", "site", folder))) + ["index.md"])
+def test_names_of_guides_exist(page):
+    """Those of C, of C++ and of Python."""
+    with open(os.path.join(ROOT, "docs", "site", page), encoding="utf-8") as file:
+        text = file.read()
+    headers = "".join(header(name) for name in os.listdir(INCLUDE))
+    assert not [name for name in re.findall(r"\b(?:hk|HK)_\w+\b", text) if not re.search(rf"\b{name}\b", headers)]
+    assert not [name for name in re.findall(r"\bhk::(\w+)", text) if not re.search(rf"\b{name}\b", headers)]
+    for path in re.findall(r"\bhk\.([a-zA-Z_]\w*(?:\.\w+)*)\b(?!\")", text):
+        thing = hk
+        for name in path.split("."):
+            thing = getattr(thing, name, None)
+        assert thing is not None, path
