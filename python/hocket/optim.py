@@ -139,6 +139,9 @@ class EarlyStop:
     """Says when to stop: ``if stop(loss): break``. is_best: the last value was the best one, so that this is the time to save.
 
     patience: how many values without a better one are borne. least: by how much one must be less to be better.
+
+    >>> [hk.optim.EarlyStop(patience=1)(loss) for loss in (3.0, 2.0)]
+    [False, False]
     """
 
     def __init__(self, patience=10, least=0.0):
@@ -461,7 +464,11 @@ class Adadelta(_Stateful):
 
 
 class Step:
-    """lr times factor for each `every` steps."""
+    """lr times factor for each `every` steps.
+
+    >>> hk.optim.Step(0.1, 10)(25)
+    0.0010000000000000002
+    """
 
     def __init__(self, lr, every, factor=0.1):
         self.lr, self.every, self.factor = lr, every, factor
@@ -471,7 +478,11 @@ class Step:
 
 
 class Cosine:
-    """From lr to last along half a cosine in `steps` steps, last after them (Loshchilov, Hutter 2017)."""
+    """From lr to last along half a cosine in `steps` steps, last after them (Loshchilov, Hutter 2017).
+
+    >>> hk.optim.Cosine(0.1, 100)(50)
+    0.05
+    """
 
     def __init__(self, lr, steps, last=0.0):
         self.lr, self.steps, self.last = lr, steps, last
@@ -481,7 +492,11 @@ class Cosine:
 
 
 class WarmUp:
-    """A straight line from lr / steps at step 0 to lr at step steps - 1, lr after it."""
+    """A straight line from lr / steps at step 0 to lr at step steps - 1, lr after it.
+
+    >>> hk.optim.WarmUp(0.1, 10)(4)
+    0.05
+    """
 
     def __init__(self, lr, steps):
         self.lr, self.steps = lr, steps
@@ -491,7 +506,11 @@ class WarmUp:
 
 
 class Plateau:
-    """lr times factor whenever `patience` values (losses) in a row have brought no smaller one: opt.lr = plateau(loss)."""
+    """lr times factor whenever `patience` values (losses) in a row have brought no smaller one: opt.lr = plateau(loss).
+
+    >>> hk.optim.Plateau(0.1, patience=2)(3.5)
+    0.1
+    """
 
     def __init__(self, lr, factor=0.1, patience=10):
         self.lr, self.factor, self.patience = lr, factor, patience

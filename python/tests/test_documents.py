@@ -40,7 +40,13 @@ def with_numbers(text):
     return re.sub(number, "#", re.sub(r"\s+", "", text)), [float(x) for x in re.findall(number, re.sub(r"\s+", " ", text))]
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
+# Classes: all layers, and rates by step. Module and Layer are what others are made of.
+CLASSES = [pytest.param(getattr(module, name), id=f"{module.__name__}.{name}") for module, names in (
+    (nn, [name for name in vars(nn) if isinstance(getattr(nn, name), type) and not name.startswith("_") and name not in ("Module", "Layer")]),
+    (optim, ["Step", "Cosine", "WarmUp", "Plateau", "EarlyStop"])) for name in names]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS + CLASSES)
 def test_examples_of_functions(function):
     text = inspect.getdoc(function)
     examples = re.findall(r"^>>> (.*)\n((?:(?!>>> ).+\n?)+)", text, re.M)
@@ -159,7 +165,8 @@ class Namespace(dict):
             loss = net(x).sum()
         loss.backward()
         super().__init__(hk=hk, nn=nn, optim=optim, data=data, np=np, x=x, v=[1.0, 2.0], s=(2, 3), axes=(1, 0), net=net, n=2, lr=0.1, set=[x, x],
-                         opt=optim.SGD(net, 0.1), step=lambda y: y + 1, devices=hk.devices())
+                         opt=optim.SGD(net, 0.1), step=lambda y: y + 1, devices=hk.devices(), p=[0.5, 0, 0, 0.5],
+                         y=hk.asarray([1, 0]), i=hk.asarray([[1, 0], [0, 0]]))
 
 
 def rows_of(page):

@@ -5,6 +5,7 @@ import inspect as _inspect
 
 from .. import _core
 from .._arguments import refuse_zero as _refuse_zero, said as _said
+from ._activations import ELU, LeakyReLU, LogSoftmax, Softmax  # noqa: F401  where pickles of before look for them
 from ._module import Layer, Module
 
 _op = _core.operators
@@ -51,7 +52,11 @@ def _too_many(kind, sizes, others, args, inputs_at):
 
 
 class Linear(Layer):
-    """(…, in) to (…, features): weight (features, in), bias (features)."""
+    """(…, in) to (…, features): weight (features, in), bias (features).
+
+    >>> hk.nn.Linear(3)(hk.ones((2, 5))).shape
+    (2, 3)
+    """
 
     @_sizes_first()
     def __init__(self, features, *, bias=True, init=None):
@@ -75,7 +80,11 @@ class _Described(Layer):
 
 
 class Conv2d(_Described):
-    """(n, in, h, w) to (n, channels, h', w'): weight (channels, in / groups, rows, columns), bias (channels). size: of the window."""
+    """(n, in, h, w) to (n, channels, h', w'): weight (channels, in / groups, rows, columns), bias (channels). size: of the window.
+
+    >>> hk.nn.Conv2d(6, 5, padding=2)(hk.ones((1, 1, 28, 28))).shape
+    (1, 6, 28, 28)
+    """
 
     @_sizes_first(zero=("padding",))
     def __init__(self, channels, size, *, stride=1, padding=0, dilation=1, groups=1, bias=True, init=None):
@@ -85,7 +94,11 @@ class Conv2d(_Described):
 
 
 class Conv2dTranspose(_Described):
-    """The other way round: weight (in, channels / groups, rows, columns), bias (channels)."""
+    """The other way round: weight (in, channels / groups, rows, columns), bias (channels).
+
+    >>> hk.nn.Conv2dTranspose(6, 4, stride=2, padding=1)(hk.ones((1, 3, 8, 8))).shape
+    (1, 6, 16, 16)
+    """
 
     @_sizes_first(zero=("padding", "output_padding"))
     def __init__(self, channels, size, *, stride=1, padding=0, output_padding=0, dilation=1, groups=1, bias=True, init=None):
@@ -97,7 +110,11 @@ class Conv2dTranspose(_Described):
 
 
 class Conv1d(_Described):
-    """(n, in, t) to (n, channels, t'): weight (channels, in / groups, size), bias (channels)."""
+    """(n, in, t) to (n, channels, t'): weight (channels, in / groups, size), bias (channels).
+
+    >>> hk.nn.Conv1d(6, 3, padding=1)(hk.ones((1, 2, 10))).shape
+    (1, 6, 10)
+    """
 
     @_sizes_first(zero=("padding",))
     def __init__(self, channels, size, *, stride=1, padding=0, dilation=1, groups=1, bias=True, init=None):
@@ -132,13 +149,23 @@ class _Pool2d(_Pool):
 
 class MaxPool2d(_Pool2d):
     """The largest of each window; size, stride, padding: numbers, or (rows, columns). stride: size unless it says otherwise. ceil_mode: sizes
-    are rounded up."""
+    are rounded up.
+
+    >>> hk.nn.MaxPool2d(2)(hk.reshape(hk.arange(16.0), (1, 1, 4, 4)))
+    array([[[[ 5.,  7.],
+             [13., 15.]]]], device='cpu:0')
+    """
     _kind = "max_pool2d"
 
 
 class AvgPool2d(_Pool2d):
     """The mean of each window; size, stride, padding: numbers, or (rows, columns). stride: size unless it says otherwise. ceil_mode: sizes
-    are rounded up. count_include_pad: padding counts as zeros, else as absent."""
+    are rounded up. count_include_pad: padding counts as zeros, else as absent.
+
+    >>> hk.nn.AvgPool2d(2)(hk.reshape(hk.arange(16.0), (1, 1, 4, 4)))
+    array([[[[ 2.5,  4.5],
+             [10.5, 12.5]]]], device='cpu:0')
+    """
     _kind = "avg_pool2d"
 
     def __init__(self, size, stride=None, padding=0, ceil_mode=False, count_include_pad=False):
@@ -146,12 +173,20 @@ class AvgPool2d(_Pool2d):
 
 
 class MaxPool1d(_Pool):
-    """The largest of each window of sequences (n, channels, t)."""
+    """The largest of each window of sequences (n, channels, t).
+
+    >>> hk.nn.MaxPool1d(2)(hk.asarray([[[1.0, 5.0, 2.0, 3.0]]]))
+    array([[[5., 3.]]], device='cpu:0')
+    """
     _kind = "max_pool1d"
 
 
 class AvgPool1d(_Pool):
-    """The mean of each window of sequences (n, channels, t)."""
+    """The mean of each window of sequences (n, channels, t).
+
+    >>> hk.nn.AvgPool1d(2)(hk.asarray([[[1.0, 5.0, 2.0, 3.0]]]))
+    array([[[3.,  2.5]]], device='cpu:0')
+    """
     _kind = "avg_pool1d"
 
 
@@ -165,17 +200,29 @@ class _Adaptive(_Described):
 
 
 class AdaptiveAvgPool2d(_Adaptive):
-    """(n, channels, h, w) to (n, channels, *size): the mean of each of as many windows."""
+    """(n, channels, h, w) to (n, channels, *size): the mean of each of as many windows.
+
+    >>> hk.nn.AdaptiveAvgPool2d((1, 2))(hk.ones((1, 3, 6, 6))).shape
+    (1, 3, 1, 2)
+    """
     _kind = "adaptive_avg_pool2d"
 
 
 class AdaptiveMaxPool2d(_Adaptive):
-    """(n, channels, h, w) to (n, channels, *size): the largest of each of as many windows."""
+    """(n, channels, h, w) to (n, channels, *size): the largest of each of as many windows.
+
+    >>> hk.nn.AdaptiveMaxPool2d(2)(hk.ones((1, 3, 6, 6))).shape
+    (1, 3, 2, 2)
+    """
     _kind = "adaptive_max_pool2d"
 
 
 class AdaptiveAvgPool1d(_Described):
-    """(n, channels, t) to (n, channels, size): the mean of each of as many windows."""
+    """(n, channels, t) to (n, channels, size): the mean of each of as many windows.
+
+    >>> hk.nn.AdaptiveAvgPool1d(2)(hk.asarray([[[1.0, 5.0, 2.0, 3.0]]]))
+    array([[[3.,  2.5]]], device='cpu:0')
+    """
     _kind = "adaptive_avg_pool1d"
     _has_arrays = False
 
@@ -186,12 +233,20 @@ class AdaptiveAvgPool1d(_Described):
 
 
 class AdaptiveMaxPool1d(AdaptiveAvgPool1d):
-    """(n, channels, t) to (n, channels, size): the largest of each of as many windows."""
+    """(n, channels, t) to (n, channels, size): the largest of each of as many windows.
+
+    >>> hk.nn.AdaptiveMaxPool1d(2)(hk.asarray([[[1.0, 5.0, 2.0, 3.0]]]))
+    array([[[5., 3.]]], device='cpu:0')
+    """
     _kind = "adaptive_max_pool1d"
 
 
 class GlobalAvgPool(Layer):
-    """The mean over all axes but the first two, which remain."""
+    """The mean over all axes but the first two, which remain.
+
+    >>> hk.nn.GlobalAvgPool()(hk.ones((1, 3, 6, 6))).shape
+    (1, 3)
+    """
     _has_arrays = False
 
     def __init__(self):
@@ -199,7 +254,11 @@ class GlobalAvgPool(Layer):
 
 
 class GlobalMaxPool(Layer):
-    """The largest over all axes but the first two, which remain."""
+    """The largest over all axes but the first two, which remain.
+
+    >>> hk.nn.GlobalMaxPool()(hk.ones((1, 3, 6, 6))).shape
+    (1, 3)
+    """
     _has_arrays = False
 
     def __init__(self):
@@ -207,7 +266,11 @@ class GlobalMaxPool(Layer):
 
 
 class Flatten(Layer):
-    """(n, …) to (n, all the rest)."""
+    """(n, …) to (n, all the rest).
+
+    >>> hk.nn.Flatten()(hk.ones((2, 3, 4))).shape
+    (2, 12)
+    """
     _has_arrays = False
 
     def __init__(self):
@@ -217,7 +280,11 @@ class Flatten(Layer):
 class BatchNorm(Layer):
     """Normalises each channel: by the batch while training, else by moving averages. gamma, beta; buffers mean, variance.
 
-    group: ranks (hk.world) over whose batches together it does so."""
+    group: ranks (hk.world) over whose batches together it does so.
+
+    >>> hk.nn.BatchNorm()(hk.ones((4, 3, 2, 2))).shape
+    (4, 3, 2, 2)
+    """
 
     _buffers = ("mean", "variance")
 
@@ -230,7 +297,12 @@ class BatchNorm(Layer):
 
 
 class LayerNorm(Layer):
-    """Normalises the last axis, or the last `axes` together (Ba et al. 2016). gamma, beta."""
+    """Normalises the last axis, or the last `axes` together (Ba et al. 2016). gamma, beta.
+
+    >>> hk.nn.LayerNorm()(hk.asarray([[1.0, 3.0], [0.0, 10.0]]))
+    array([[-0.999995,    0.999995  ],
+           [-0.99999976,  0.99999976]], device='cpu:0')
+    """
 
     @_sizes_first()
     def __init__(self, *, eps=1e-5, axes=1):
@@ -238,7 +310,11 @@ class LayerNorm(Layer):
 
 
 class RMSNorm(Layer):
-    """x / sqrt(mean of x² + eps) gamma over the last axis (Zhang, Sennrich 2019). gamma."""
+    """x / sqrt(mean of x² + eps) gamma over the last axis (Zhang, Sennrich 2019). gamma.
+
+    >>> hk.nn.RMSNorm()(hk.asarray([[3.0, 4.0]]))
+    array([[0.8485278, 1.1313704]], device='cpu:0')
+    """
 
     @_sizes_first()
     def __init__(self, *, eps=1e-5):
@@ -246,7 +322,11 @@ class RMSNorm(Layer):
 
 
 class GroupNorm(_Described):
-    """Normalises groups of channels of each sample (Wu, He 2018). gamma, beta."""
+    """Normalises groups of channels of each sample (Wu, He 2018). gamma, beta.
+
+    >>> hk.nn.GroupNorm(2)(hk.asarray([[1.0, 3.0, 0.0, 10.0]]))
+    array([[-0.999995,    0.999995,   -0.99999976,  0.99999976]], device='cpu:0')
+    """
 
     @_sizes_first(inputs_at=1)
     def __init__(self, groups, *, eps=1e-5):
@@ -255,7 +335,12 @@ class GroupNorm(_Described):
 
 
 class InstanceNorm(Layer):
-    """Normalises each channel of each sample (Ulyanov et al. 2016). gamma, beta."""
+    """Normalises each channel of each sample (Ulyanov et al. 2016). gamma, beta.
+
+    >>> hk.nn.InstanceNorm()(hk.asarray([[[1.0, 3.0], [0.0, 10.0]]]))
+    array([[[-0.999995,    0.999995  ],
+            [-0.99999976,  0.99999976]]], device='cpu:0')
+    """
 
     @_sizes_first()
     def __init__(self, *, eps=1e-5):
@@ -263,7 +348,11 @@ class InstanceNorm(Layer):
 
 
 class Dropout(Layer):
-    """While training each element is 0 with probability p, the others x / (1 - p) (Srivastava et al. 2014)."""
+    """While training each element is 0 with probability p, the others x / (1 - p) (Srivastava et al. 2014).
+
+    >>> hk.nn.Dropout(0.5).eval()(hk.ones(3))
+    array([1., 1., 1.], device='cpu:0')
+    """
     _has_arrays = False
 
     def __init__(self, p=0.5):
@@ -275,7 +364,11 @@ class Dropout(Layer):
 
 
 class Embedding(_Described):
-    """Rows of weight (count, features) by integer indices (…): (…, features). padding: an index that stands for nothing."""
+    """Rows of weight (count, features) by integer indices (…): (…, features). padding: an index that stands for nothing.
+
+    >>> hk.nn.Embedding(10, 4)(hk.asarray([[1, 2, 9]])).shape
+    (1, 3, 4)
+    """
 
     @_sizes_first(zero=("padding",), inputs_at=None)
     def __init__(self, count, features, *, padding=None):
@@ -284,7 +377,12 @@ class Embedding(_Described):
 
 
 class SinusoidalPositions(Layer):
-    """x (n, t, f) plus sines and cosines of the position (Vaswani et al. 2017)."""
+    """x (n, t, f) plus sines and cosines of the position (Vaswani et al. 2017).
+
+    >>> hk.nn.SinusoidalPositions()(hk.zeros((1, 2, 4)))
+    array([[[0.,         1.,         0.,         1.        ],
+            [0.84147096, 0.5403023,  0.00999983, 0.99995   ]]], device='cpu:0')
+    """
     _has_arrays = False
 
     def __init__(self):
@@ -292,7 +390,11 @@ class SinusoidalPositions(Layer):
 
 
 class LearnedPositions(_Described):
-    """x (n, t, f), t at most count, plus the first t rows of weight (count, f)."""
+    """x (n, t, f), t at most count, plus the first t rows of weight (count, f).
+
+    >>> hk.nn.LearnedPositions(8)(hk.zeros((1, 2, 4))).shape
+    (1, 2, 4)
+    """
 
     def __init__(self, count):
         super().__init__("learned_positions", count)
@@ -303,6 +405,9 @@ class Attention(Layer):
     """Attention with several heads, which divide features. Inputs: x (n, t, f); or query, key, value and perhaps a mask.
 
     Gives (n, t, features). causal: positions see none behind them.
+
+    >>> hk.nn.Attention(8, 2)(hk.ones((1, 5, 8))).shape
+    (1, 5, 8)
     """
 
     _takes_more = True
@@ -336,17 +441,28 @@ class RNN(_Recurrent):
 
     Gives h after each step, (n, t, features), of both directions twice as many; with whole_state the states after each step, with
     final_state the last ones. s: features of each layer and direction. dropout: of what goes from layer to layer.
+
+    >>> hk.nn.RNN(4)(hk.ones((2, 7, 3))).shape
+    (2, 7, 4)
     """
     _kind = 0
 
 
 class GRU(_Recurrent):
-    """Like RNN, with gates (Cho et al. 2014)."""
+    """Like RNN, with gates (Cho et al. 2014).
+
+    >>> hk.nn.GRU(4, layers=2, bidirectional=True)(hk.ones((2, 7, 3))).shape
+    (2, 7, 8)
+    """
     _kind = 1
 
 
 class LSTM(_Recurrent):
-    """Like RNN (Hochreiter, Schmidhuber 1997). A state is 2 features, h and then c."""
+    """Like RNN (Hochreiter, Schmidhuber 1997). A state is 2 features, h and then c.
+
+    >>> hk.nn.LSTM(4)(hk.ones((2, 7, 3))).shape
+    (2, 7, 4)
+    """
     _kind = 2
 
 
@@ -354,7 +470,11 @@ class LSTM(_Recurrent):
 
 
 class Lambda(Module):
-    """A function as a module."""
+    """A function as a module.
+
+    >>> hk.nn.Lambda(hk.square)(hk.asarray([2.0, 3.0]))
+    array([4., 9.], device='cpu:0')
+    """
 
     def __init__(self, function):
         self.function = function
@@ -367,7 +487,11 @@ class Lambda(Module):
 
 
 class Sequential(Module):
-    """One after another; parts are modules or functions, such as hk.relu. They are named "0", "1", …"""
+    """One after another; parts are modules or functions, such as hk.relu. They are named "0", "1", …
+
+    >>> hk.nn.Sequential(hk.nn.Linear(8), hk.nn.ReLU(), hk.nn.Linear(3))(hk.ones((2, 5))).shape
+    (2, 3)
+    """
 
     def __init__(self, *parts):
         self._items = []
@@ -401,7 +525,11 @@ class Sequential(Module):
 
 
 class Residual(Module):
-    """x + body(x), or shortcut(x) + body(x): He et al. 2016."""
+    """x + body(x), or shortcut(x) + body(x): He et al. 2016.
+
+    >>> hk.nn.Residual(hk.nn.ReLU())(hk.asarray([-1.0, 2.0]))
+    array([-1.,  4.], device='cpu:0')
+    """
 
     def __init__(self, body, shortcut=None):
         self.body = body
@@ -409,58 +537,3 @@ class Residual(Module):
 
     def forward(self, x):
         return self.body(x) + (x if self.shortcut is None else self.shortcut(x))
-
-
-# ---- activations ----------------------------------------------------------------------------------------------------
-
-
-class _Activation(Module):
-    _options = ()
-
-    def forward(self, x):
-        return _op[self._operator](x, *self._options)
-
-    def _describe(self):
-        return ", ".join(map(str, self._options))
-
-
-def _activation(name, operator, text):
-    return type(name, (_Activation,), {"_operator": operator, "__doc__": text, "__module__": "hocket.nn"})
-
-
-ReLU = _activation("ReLU", "relu", "max(x, 0)")
-Sigmoid = _activation("Sigmoid", "sigmoid", "1 / (1 + exp(-x))")
-Tanh = _activation("Tanh", "tanh", "tanh(x)")
-GELU = _activation("GELU", "gelu", "x times the normal distribution's probability below x")
-SiLU = _activation("SiLU", "silu", "x sigmoid(x)")
-Softplus = _activation("Softplus", "softplus", "log(1 + exp(x))")
-Mish = _activation("Mish", "mish", "x tanh(softplus(x))")
-
-
-class LeakyReLU(_Activation):
-    """x, or slope x below 0."""
-    _operator = "leaky_relu"
-
-    def __init__(self, slope=0.01):
-        self._options = (slope,)
-
-
-class ELU(_Activation):
-    """x, or alpha (exp(x) - 1) below 0."""
-    _operator = "elu"
-
-    def __init__(self, alpha=1.0):
-        self._options = (alpha,)
-
-
-class Softmax(_Activation):
-    """exp(x) / sum(exp(x)) along an axis."""
-    _operator = "softmax"
-
-    def __init__(self, axis=-1):
-        self._options = (axis,)
-
-
-class LogSoftmax(Softmax):
-    """log(softmax(x))."""
-    _operator = "log_softmax"
