@@ -76,7 +76,7 @@ install(TARGETS hocket LIBRARY DESTINATION hocket COMPONENT python EXCLUDE_FROM_
 if(HOCKET_TESTS)
   file(GLOB python_tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/python/tests/test_*.py" "${PROJECT_SOURCE_DIR}/python/book/tests/test_*.py")
   if(HOCKET_SANITIZE) # of the extension; not of documents, and of programs that take minutes then
-    list(FILTER python_tests EXCLUDE REGEX "/test_(array_api_strict|array_api_table|book|documents|examples|guides|notebooks|site|stubs|torch_book|torch_cross_check|tutorial|world)\\.py$")
+    list(FILTER python_tests EXCLUDE REGEX "/test_(array_api_strict|array_api_table|book|documents|examples|guides|models|notebooks|site|stubs|torch_book|torch_cross_check|tutorial|world)\\.py$")
   endif()
   foreach(source IN LISTS python_tests)
     cmake_path(GET source STEM name)

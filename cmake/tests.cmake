@@ -156,6 +156,15 @@ target_include_directories(program_models PRIVATE "${PROJECT_SOURCE_DIR}/example
 if(HOCKET_SANITIZE STREQUAL "thread")
   set_property(TEST program.empty_extents PROPERTY ENVIRONMENT_MODIFICATION "TSAN_OPTIONS=string_append::atexit_sleep_ms=0")
 endif()
+# What the plug-in makes of ONNX files.
+if(TARGET hocket_onnx)
+  hocket_test_executable(program_onnx_files "${PROJECT_SOURCE_DIR}/tests/onnx/onnx_files.c" tests)
+  target_include_directories(program_onnx_files SYSTEM PRIVATE "${PROJECT_BINARY_DIR}/generated/onnx")
+  target_sources(program_onnx_files PRIVATE $<TARGET_OBJECTS:hocket_onnx_schema>)
+  target_link_libraries(program_onnx_files PRIVATE hocket_flags hocket::hocket "${HOCKET_PROTOBUF_C}" Threads::Threads ${HOCKET_MATH_LIBRARY})
+  add_dependencies(program_onnx_files hocket_onnx hocket_onnx_schema)
+  hocket_test(program.onnx_files program program_onnx_files)
+endif()
 # A program's own kernels, operators, promises and failures: some 450 programs.
 if(NOT HOCKET_SANITIZE)
   hocket_test(program.random_programs.many program program_random_programs 150)

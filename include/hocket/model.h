@@ -29,6 +29,9 @@ typedef struct hk_model_options {
     hk_device
         device; /* of its parameters, and of what it computes (default: hk_device_default()) */
     const char *format; /* as "onnx" (default: by the file's name) */
+    /* Its parameters are arrays that may be written and trained. Otherwise they are constants, what depends on them alone is computed
+     * once, and batch norms become part of weights, as rounding shows. */
+    bool trainable;
 } hk_model_options;
 
 /* Reads a file. Never NULL; the caller owns it. Errors (hk_model_status): HK_NOT_FOUND (the file, or the plug-in, whose
@@ -60,7 +63,7 @@ HK_API int hk_model_parameter_count(const hk_model *model);
 /* Of no name and dtype 0 beyond the count. */
 HK_API hk_model_value hk_model_input(const hk_model *model, int index);
 HK_API hk_model_value hk_model_output(const hk_model *model, int index);
-/* The model's array, borrowed: writing it changes what the model computes. NULL beyond the count. */
+/* Of a trainable model, borrowed: writing it changes what the model computes. NULL beyond the count. */
 HK_API hk_array *hk_model_parameter(const hk_model *model, int index);
 /* Its name in the file; NULL beyond the count. */
 HK_API const char *hk_model_parameter_name(const hk_model *model, int index);
@@ -109,9 +112,10 @@ typedef struct hk_model_source {
     void (*release)(struct hk_model_source *source);
 } hk_model_source;
 
-/* NULL: why stands in *code and problem. */
-typedef hk_model_source *hk_model_open_fn(const char *path, hk_device device, hk_source at,
-                                          hk_code *code, char *problem, size_t problem_bytes);
+/* options has the device. NULL: why stands in *code and problem. */
+typedef hk_model_source *hk_model_open_fn(const char *path, const hk_model_options *options,
+                                          hk_source at, hk_code *code, char *problem,
+                                          size_t problem_bytes);
 
 HK_END_DECLS
 

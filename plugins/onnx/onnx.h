@@ -45,6 +45,7 @@ typedef struct onnx_node {
     int *inputs, *outputs; /* slots; -1: left out */
     int input_count, output_count;
     onnx_graph **graphs; /* by attribute; NULL: it is none */
+    bool is_folded;      /* into another one: it is not run */
     int *last;           /* slots that nobody needs behind it */
     int last_count;
 } onnx_node;
@@ -67,6 +68,7 @@ typedef struct onnx_model {
     const char **names;     /* by slot */
     onnx_value **constants; /* by slot: what the file has; NULL */
     hk_device device, host;
+    bool is_trainable;
 } onnx_model;
 
 /* What reading finds wrong. */
@@ -80,6 +82,9 @@ typedef struct onnx_problem {
 bool onnx_wrong(onnx_problem *problem, hk_code code, const char *format, ...) HK_PRINTF(3, 4);
 
 bool onnx_read(onnx_model *self, const char *path, onnx_problem *problem);
+bool onnx_fold(onnx_model *model, onnx_problem *problem);
+/* Which slots are let go of behind each node of the main graph. */
+bool onnx_find_lifetimes(onnx_model *self, onnx_problem *problem);
 void onnx_graph_free(onnx_graph *graph);
 /* Whether all messages of the file are within a depth that can be read. */
 bool onnx_depth_is_fine(const uint8_t *data, size_t bytes);

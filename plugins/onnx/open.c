@@ -151,8 +151,8 @@ static void release(hk_model_source *source)
 }
 
 HK_API hk_model_open_fn hocket_model_open;
-hk_model_source *hocket_model_open(const char *path, hk_device device, hk_source at, hk_code *code,
-                                   char *problem, size_t problem_bytes)
+hk_model_source *hocket_model_open(const char *path, const hk_model_options *options, hk_source at,
+                                   hk_code *code, char *problem, size_t problem_bytes)
 {
     onnx_source = at;
     HK_SCOPE;
@@ -169,9 +169,12 @@ hk_model_source *hocket_model_open(const char *path, hk_device device, hk_source
                                      .memo_release = onnx_memo_release,
                                      .to_string = onnx_to_string,
                                      .release = release};
-    self->device = device;
+    self->device = options->device;
+    self->is_trainable = options->trainable;
     self->host = hk_device_named("cpu:0");
-    if (onnx_read(self, path, &wrong) && find_parameters(self, &wrong) && list_values(self, &wrong))
+    if (onnx_read(self, path, &wrong) && list_values(self, &wrong) &&
+        (self->is_trainable ? find_parameters(self, &wrong) : onnx_fold(self, &wrong)) &&
+        onnx_find_lifetimes(self, &wrong))
         return &self->source;
     release(&self->source);
     *code = wrong.code == HK_OK ? HK_BAD_DATA : wrong.code;

@@ -40,7 +40,6 @@ typedef struct reader {
     onnx_problem *problem;
     int slot_capacity, node_count, missing_count;
     char missing[512]; /* what the nodes need that cannot run */
-    int *last_use;     /* by slot: the node of the main graph; only while that is read */
 } reader;
 
 static size_t hash(const char *name)
@@ -146,7 +145,7 @@ static void note_missing(reader *self, const Onnx__NodeProto *proto, const char 
     self->missing_count++;
     if (length < sizeof self->missing - 160)
         snprintf(self->missing + length, sizeof self->missing - length,
-                 "%snode %d (%.40s) needs %.40s%s%.40s", length ? "; " : "", self->node_count,
+                 "%snode %d (%.40s) needs %.40s%s%.40s", length ? "; " : "", self->node_count - 1,
                  proto->name ? proto->name : "", domain, *domain ? ":" : "", proto->op_type);
 }
 
@@ -347,14 +346,13 @@ static void use(const onnx_node *node, int by, int *last)
     use_all(&one, by, last);
 }
 
-/* Which slots are let go of behind each node of the main graph. */
-static bool find_lifetimes(reader *self)
+bool onnx_find_lifetimes(onnx_model *self, onnx_problem *problem)
 {
-    onnx_graph *graph = self->model->main;
-    const int slots = self->model->slot_count, kept = graph->node_count;
+    onnx_graph *graph = self->main;
+    const int slots = self->slot_count, kept = graph->node_count;
     int *last = malloc(((size_t)slots + 1) * sizeof *last);
     if (!last)
-        return no_memory(self->problem);
+        return no_memory(problem);
     for (int i = 0; i < slots; i++)
         last[i] = kept;
     for (int i = 0; i < graph->node_count; i++)
@@ -363,7 +361,7 @@ static bool find_lifetimes(reader *self)
         last[graph->outputs[i]] = kept;
     bool is_good = true;
     for (int i = 0; i < slots; i++)
-        if (last[i] < kept && !self->model->constants[i])
+        if (last[i] < kept && !self->constants[i])
             graph->nodes[last[i]].last_count++;
     for (int i = 0; i < graph->node_count && is_good; i++) {
         onnx_node *node = &graph->nodes[i];
@@ -371,12 +369,12 @@ static bool find_lifetimes(reader *self)
         node->last_count = 0;
     }
     for (int i = 0; i < slots && is_good; i++)
-        if (last[i] < kept && !self->model->constants[i]) {
+        if (last[i] < kept && !self->constants[i]) {
             onnx_node *node = &graph->nodes[last[i]];
             node->last[node->last_count++] = i;
         }
     free(last);
-    return is_good || no_memory(self->problem);
+    return is_good || no_memory(problem);
 }
 
 /* ---- the file ----------------------------------------------------------------------------------- */
@@ -432,5 +430,5 @@ bool onnx_read(onnx_model *self, const char *path, onnx_problem *problem)
         return onnx_wrong(problem, HK_UNSUPPORTED, "%d of the %d nodes of %.200s could run; %s",
                           reading.node_count - reading.missing_count, reading.node_count, path,
                           reading.missing);
-    return find_lifetimes(&reading);
+    return true;
 }

@@ -12,11 +12,12 @@ class Model:
         logits = model(images)
 
     The first call with inputs of some shapes makes the network's calls one by one, the second notes them, later ones replay what was noted.
-    Calls within record() are made one by one, so that parameters that have gradients can be trained.
+    With ``trainable`` its parameters are Arrays that may be written, and trained: calls within record() are made one by one. Otherwise they are
+    constants, what depends on them alone is computed once, and batch norms become part of weights, as rounding shows.
     """
 
-    def __init__(self, path, device=None, format=None):
-        self._handle = _core._model_load(path, device, format)
+    def __init__(self, path, device=None, format=None, trainable=False):
+        self._handle = _core._model_load(path, device, format, trainable)
         self.inputs = _core._model_values(self._handle, False)
         self.outputs = _core._model_values(self._handle, True)
 
@@ -33,7 +34,7 @@ class Model:
         return results[0] if len(results) == 1 else tuple(results)
 
     def parameters(self):
-        """The network's Arrays by their names in the file. Writing one changes what the network computes."""
+        """Of a trainable network: its Arrays by their names in the file. Writing one changes what the network computes."""
         return _core._model_parameters(self._handle)
 
     def __str__(self):

@@ -15,18 +15,21 @@ static hk_model *model_from(PyObject *object)
     return PyCapsule_GetPointer(object, capsule_name);
 }
 
-/* _model_load(path, device, format or None) */
+/* _model_load(path, device, format or None, trainable) */
 static PyObject *model_load(PyObject *self, PyObject *arguments)
 {
     (void)self;
     PyObject *path, *on;
     const char *format;
+    int trainable;
     hk_device device;
-    if (!PyArg_ParseTuple(arguments, "O&Oz:Model", PyUnicode_FSConverter, &path, &on, &format))
+    if (!PyArg_ParseTuple(arguments, "O&Ozp:Model", PyUnicode_FSConverter, &path, &on, &format,
+                          &trainable))
         return NULL;
     hk_model *model = NULL;
     if (py_device_from(on, &device)) {
-        const hk_model_options options = {.device = device, .format = format};
+        const hk_model_options options = {
+            .device = device, .format = format, .trainable = trainable};
         const hk_source at = py_source();
         py_gil_release();
         model = hk_model_load_at(at, PyBytes_AsString(path), &options);

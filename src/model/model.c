@@ -68,7 +68,8 @@ static bool is_name(const char *text)
     return length > 0 && length <= 32 && !text[length];
 }
 
-static hk_model *open_source(hk_model *self, const char *path, const char *format, hk_device device)
+static hk_model *open_source(hk_model *self, const char *path, const char *format,
+                             const hk_model_options *options)
 {
     const hk_source at = hki_source_get();
     char problem[1024] = "";
@@ -92,7 +93,7 @@ static hk_model *open_source(hk_model *self, const char *path, const char *forma
     if (!entry.symbol)
         return failed(self, HK_UNSUPPORTED, "libhocket_%s.so reads no models", format);
     /* It stays open: code of it may be under way until the process ends. */
-    hk_model_source *source = entry.open(path, device, at, &code, problem, sizeof problem);
+    hk_model_source *source = entry.open(path, options, at, &code, problem, sizeof problem);
     if (!source)
         return failed(self, code, "%s", problem);
     if (source->abi != HK_MODEL_ABI) {
@@ -117,7 +118,9 @@ hk_model *(hk_model_load)(const char *path, const hk_model_options *options)
     if (!self->device->class)
         return failed(self, hk_status_code(self->device->status), "%s",
                       hk_status_message(self->device->status));
-    return open_source(self, path, format_of(path, options), (hk_device){self->device});
+    const hk_model_options complete = {.device = {self->device},
+                                       .trainable = options && options->trainable};
+    return open_source(self, path, format_of(path, options), &complete);
 }
 
 const hk_status *hk_model_status(const hk_model *model)
