@@ -91,6 +91,9 @@ bool onnx_depth_is_fine(const uint8_t *data, size_t bytes);
 /* A tensor of the file as an array of the caller's, on the host; NULL: why stands in problem. */
 hk_array *onnx_tensor_read(const onnx_model *self, const Onnx__TensorProto *tensor,
                            onnx_problem *problem);
+/* The value of a node Constant, likewise. */
+hk_array *onnx_constant_read(const onnx_model *self, const Onnx__NodeProto *node,
+                             onnx_problem *problem);
 /* False: none of Hocket's. */
 bool onnx_dtype_of(int32_t onnx, hk_dtype *dtype);
 const onnx_row *onnx_row_find(const char *domain, const char *name);
@@ -171,6 +174,8 @@ int onnx_axis(onnx_call *call, int64_t axis, int ndim);
 /* A constant of the row's own, on the call's device, borrowed: made once for the shapes, as values that come from outside
  * cannot be noted. */
 hk_array *onnx_held(onnx_call *call, const void *data, hk_dims shape, hk_dtype dtype);
+/* The same of a tensor of an attribute; NULL after refusing. */
+hk_array *onnx_held_tensor(onnx_call *call, const Onnx__TensorProto *tensor);
 /* A number of the dtype of x beside it, of no axes. */
 hk_array *onnx_number_like(double number, hk_array *x);
 

@@ -149,6 +149,25 @@ static void note_missing(reader *self, const Onnx__NodeProto *proto, const char 
                  proto->name ? proto->name : "", domain, *domain ? ":" : "", proto->op_type);
 }
 
+/* A node Constant becomes what an initialiser is. */
+static bool read_constant(reader *self, scope *names, const Onnx__NodeProto *proto)
+{
+    hk_array *x = onnx_constant_read(self->model, proto, self->problem);
+    const int slot = x ? define(self, names, proto->output[0]) : -1;
+    if (slot < 0) {
+        hk_array_release(x);
+        return false;
+    }
+    self->model->constants[slot] = onnx_value_of(x, true);
+    return self->model->constants[slot] || no_memory(self->problem);
+}
+
+static bool is_constant(const Onnx__NodeProto *proto)
+{
+    return proto->op_type && !strcmp(proto->op_type, "Constant") && proto->n_output == 1 &&
+           *proto->output[0] && (!proto->domain || !*proto->domain);
+}
+
 static onnx_graph *read_graph(reader *self, scope *around, const Onnx__GraphProto *proto);
 
 static bool read_graphs(reader *self, scope *names, onnx_node *node)
@@ -280,10 +299,13 @@ static bool read_nodes(reader *self, scope *names, const Onnx__GraphProto *proto
     graph->nodes = calloc(proto->n_node + 1, sizeof *graph->nodes);
     if (!graph->nodes)
         return no_memory(self->problem);
-    for (size_t i = 0; i < proto->n_node; i++)
-        if (!read_node(self, names, graph, proto->node[i], &graph->nodes[graph->node_count++]))
-            return false;
-    return true;
+    bool is_good = true;
+    for (size_t i = 0; i < proto->n_node && is_good; i++)
+        is_good = is_constant(proto->node[i])
+                      ? read_constant(self, names, proto->node[i])
+                      : read_node(self, names, graph, proto->node[i],
+                                   &graph->nodes[graph->node_count++]);
+    return is_good;
 }
 
 static onnx_graph *read_graph(reader *self, scope *around, const Onnx__GraphProto *proto)

@@ -25,9 +25,12 @@ void onnx_memo_release(hk_model_memo *memo)
     free(self);
 }
 
-/* Counted by the memo too. */
-static bool memo_add(onnx_memo *self, onnx_value *value)
+/* Counted by the memo too. Behind the first value that has been looked at shapes decide no more: nothing is kept there. */
+static bool remember(onnx_run *run, onnx_value *value)
 {
+    onnx_memo *self = run->made;
+    if (!self || run->is_loose)
+        return true;
     if (self->count == self->capacity) {
         const int capacity = self->capacity ? 2 * self->capacity : 64;
         onnx_value **values = realloc(self->values, (size_t)capacity * sizeof(onnx_value *));
@@ -132,9 +135,10 @@ void onnx_note_loose(onnx_call *call)
 
 /* ---- numbers that decide what is called --------------------------------------------------------- */
 
-/* Of the value as int64 or float64, cached; NULL after refusing. */
-static const void *numbers_of(onnx_call *call, onnx_value *value, hk_dtype dtype)
+/* Of the value as int64 or float64, by way of a cache; false after refusing. */
+static bool read_numbers(onnx_call *call, onnx_value *value, hk_dtype dtype, void *numbers)
 {
+    const size_t bytes = (size_t)hk_size(value->x) * 8;
     if (!value->is_constant && !value->is_parameter)
         onnx_note_loose(call);
     pthread_mutex_lock(&caches);
@@ -143,7 +147,6 @@ static const void *numbers_of(onnx_call *call, onnx_value *value, hk_dtype dtype
         value->numbers = NULL;
     }
     if (!value->numbers) {
-        const size_t bytes = (size_t)hk_size(value->x) * 8;
         value->numbers = malloc(bytes + 1);
         value->numbers_dtype = dtype;
         HK_SCOPE;
@@ -157,9 +160,11 @@ static const void *numbers_of(onnx_call *call, onnx_value *value, hk_dtype dtype
             value->numbers = NULL;
         }
     }
-    const void *numbers = value->numbers;
+    const bool is_good = value->numbers;
+    if (is_good)
+        memcpy(numbers, value->numbers, bytes);
     pthread_mutex_unlock(&caches);
-    return numbers;
+    return is_good;
 }
 
 static int in_numbers(onnx_call *call, int index, void *values, int most, hk_dtype dtype)
@@ -175,11 +180,7 @@ static int in_numbers(onnx_call *call, int index, void *values, int most, hk_dty
                     index, count, most);
         return -1;
     }
-    const void *numbers = numbers_of(call, value, dtype);
-    if (!numbers)
-        return -1;
-    memcpy(values, numbers, (size_t)count * 8);
-    return (int)count;
+    return read_numbers(call, value, dtype, values) ? (int)count : -1;
 }
 
 int onnx_in_ints(onnx_call *call, int index, int64_t *values, int most)
@@ -273,26 +274,51 @@ int onnx_axis(onnx_call *call, int64_t axis, int ndim)
 /* The next of the memo; NULL: there is none yet. */
 static onnx_value *next_known(onnx_run *run)
 {
-    return run->known && run->position < run->known->count ? run->known->values[run->position++]
-                                                           : NULL;
+    return run->known && !run->is_loose && run->position < run->known->count
+               ? run->known->values[run->position++]
+               : NULL;
+}
+
+/* Takes the value, whose array becomes one of the scope; one that is new is remembered. */
+static hk_array *lend(onnx_call *call, onnx_value *value, bool is_new)
+{
+    if (!value || (is_new && !call->is_constant && !remember(call->run, value))) {
+        onnx_value_release(value);
+        no_memory(call);
+        return NULL;
+    }
+    hk_array *x = onnx_array_of(call, value);
+    x = hk_reshape(x, hk_dims_get(x));
+    onnx_value_release(value);
+    return x;
+}
+
+/* Of a constant node the memo has what is made of it. */
+static onnx_value *held_before(onnx_call *call)
+{
+    return call->is_constant ? NULL : onnx_value_retain(next_known(call->run));
 }
 
 hk_array *onnx_held(onnx_call *call, const void *data, hk_dims shape, hk_dtype dtype)
 {
-    onnx_run *run = call->run;
-    onnx_value *value = onnx_value_retain(next_known(run));
-    if (!value) {
-        value = onnx_value_of(hk_take(hk_from_host(data, shape, dtype, run->model->host)), true);
-        if (!value || (run->made && !memo_add(run->made, value))) {
-            onnx_value_release(value);
-            no_memory(call);
-            return NULL;
-        }
+    onnx_value *value = held_before(call);
+    if (value)
+        return lend(call, value, false);
+    hk_array *x = hk_take(hk_from_host(data, shape, dtype, call->run->model->host));
+    return lend(call, onnx_value_of(x, true), true);
+}
+
+hk_array *onnx_held_tensor(onnx_call *call, const Onnx__TensorProto *tensor)
+{
+    onnx_value *value = held_before(call);
+    if (value)
+        return lend(call, value, false);
+    if (!tensor) {
+        onnx_refuse(call, HK_BAD_DATA, "an attribute has no tensor");
+        return NULL;
     }
-    hk_array *x = onnx_array_of(call, value);
-    x = hk_reshape(x, hk_dims_get(x)); /* a handle of the scope */
-    onnx_value_release(value);
-    return x;
+    hk_array *x = onnx_tensor_read(call->run->model, tensor, &call->run->problem);
+    return x ? lend(call, onnx_value_of(x, true), true) : NULL;
 }
 
 hk_array *onnx_number_like(double number, hk_array *x)
@@ -319,18 +345,22 @@ static bool run_constant(onnx_call *call)
     onnx_run *run = call->run;
     const onnx_node *node = call->node;
     onnx_value *value = NULL;
-    for (int i = 0; i < node->output_count; i++)
+    bool is_wanted = false;
+    for (int i = 0; i < node->output_count; i++) {
+        is_wanted = is_wanted || node->outputs[i] >= 0;
         if (node->outputs[i] >= 0 && (value = next_known(run)))
             onnx_out_value(call, i, onnx_value_retain(value));
-    if (value)
+    }
+    if (value || !is_wanted)
         return true;
     HK_PAUSE;
     if (!node->row->run(call))
         return false;
-    for (int i = 0; i < node->output_count && run->made; i++)
-        if (node->outputs[i] >= 0 && !memo_add(run->made, run->values[node->outputs[i]]))
-            return no_memory(call);
-    return true;
+    bool is_good = true;
+    for (int i = 0; i < node->output_count && is_good; i++)
+        is_good = node->outputs[i] < 0 || !run->values[node->outputs[i]] ||
+                  remember(run, run->values[node->outputs[i]]);
+    return is_good || no_memory(call);
 }
 
 static bool inputs_are_there(onnx_call *call)
@@ -428,7 +458,8 @@ static void give_outputs(onnx_run *run, hk_array *const *inputs, hk_array **outp
         bool is_own = !value->is_constant && !value->is_parameter;
         for (int j = 0; j < i; j++)
             is_own = is_own && x != outputs[j];
-        is_own = is_own && !is_of(x, inputs, run->model->source.input_count) &&
+        is_own = is_own && hk_is_contiguous(x) &&
+                 !is_of(x, inputs, run->model->source.input_count) &&
                  !is_of(x, run->model->source.parameters, run->model->source.parameter_count);
         outputs[i] = is_own ? hk_array_retain(x) : hk_take(hk_copy(on_device(run, value)));
     }

@@ -210,3 +210,29 @@ hk_array *onnx_tensor_read(const onnx_model *self, const Onnx__TensorProto *tens
     free(data);
     return x;
 }
+
+/* ---- nodes that are constants ------------------------------------------------------------------- */
+
+hk_array *onnx_constant_read(const onnx_model *self, const Onnx__NodeProto *node,
+                             onnx_problem *problem)
+{
+    const Onnx__AttributeProto *value = node->n_attribute == 1 ? node->attribute[0] : NULL;
+    const char *name = value && value->name ? value->name : "";
+    if (!strcmp(name, "value") && value->t)
+        return onnx_tensor_read(self, value->t, problem);
+    if (!strcmp(name, "value_int"))
+        return hk_take(hk_from_host(&value->i, hk_shape(), HK_I64, self->host));
+    if (!strcmp(name, "value_ints"))
+        return hk_take(
+            hk_from_host(value->ints, hk_shape((int64_t)value->n_ints), HK_I64, self->host));
+    if (!strcmp(name, "value_float"))
+        return hk_take(hk_from_host(&value->f, hk_shape(), HK_F32, self->host));
+    if (!strcmp(name, "value_floats"))
+        return hk_take(
+            hk_from_host(value->floats, hk_shape((int64_t)value->n_floats), HK_F32, self->host));
+    onnx_wrong(problem, HK_UNSUPPORTED,
+               "the constant %.80s has %zu attributes, the first %.40s; one of value, value_int, "
+               "value_ints, value_float and value_floats can be read",
+               node->output[0], node->n_attribute, name);
+    return NULL;
+}
