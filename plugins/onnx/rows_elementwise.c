@@ -142,14 +142,20 @@ static bool run_mod(onnx_call *call)
     return onnx_out(call, 0, hk_where(differs, moved, by_y));
 }
 
+/* By as many places as the dtype has, or by a negative number: all bits are lost, or become the sign. */
 static bool run_shift(onnx_call *call)
 {
     hk_array *x = onnx_in(call, 0), *y = onnx_in(call, 1);
     const bool left = onnx_text_is(call, "direction", "LEFT", NULL);
-    return onnx_out(call, 0,
-                    !x || !y ? NULL
-                    : left   ? hk_bitwise_left_shift(x, y)
-                             : hk_bitwise_right_shift(x, y));
+    if (!left && !onnx_text_is(call, "direction", "RIGHT", NULL))
+        return onnx_refuse(call, HK_INVALID_ARGUMENT, "direction is neither LEFT nor RIGHT");
+    if (!x || !y)
+        return onnx_out(call, 0, NULL);
+    if (!is_unsigned(y)) {
+        const int bits = 8 * (int)hk_dtype_bytes(hk_array_dtype(y));
+        y = hk_where(hk_less(y, 0), bits, y);
+    }
+    return onnx_out(call, 0, left ? hk_bitwise_left_shift(x, y) : hk_bitwise_right_shift(x, y));
 }
 
 static bool run_prelu(onnx_call *call)
