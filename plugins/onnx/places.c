@@ -57,8 +57,7 @@ static hk_array *named_by_calls(onnx_call *call, hk_array *indices, const onnx_p
     const hk_sum_options sum = {.axes = hk_shape(1)};
     hk_array *x = hk_cast(hk_reshape(indices, hk_shape(count, self->depth)), HK_I64);
     x = hk_where(hk_less(x, 0), hk_add(x, sizes), x);
-    hk_array *is_in =
-        hk_all(hk_logical_and(hk_greater_equal(x, 0), hk_less(x, sizes)), &each);
+    hk_array *is_in = hk_all(hk_logical_and(hk_greater_equal(x, 0), hk_less(x, sizes)), &each);
     hk_array *rows = hk_sum(hk_multiply(x, by), &sum);
     if (batches > 1) {
         const int64_t apart = self->rows / batches;

@@ -301,10 +301,9 @@ static bool read_nodes(reader *self, scope *names, const Onnx__GraphProto *proto
         return no_memory(self->problem);
     bool is_good = true;
     for (size_t i = 0; i < proto->n_node && is_good; i++)
-        is_good = is_constant(proto->node[i])
-                      ? read_constant(self, names, proto->node[i])
-                      : read_node(self, names, graph, proto->node[i],
-                                   &graph->nodes[graph->node_count++]);
+        is_good = is_constant(proto->node[i]) ? read_constant(self, names, proto->node[i])
+                                              : read_node(self, names, graph, proto->node[i],
+                                                          &graph->nodes[graph->node_count++]);
     return is_good;
 }
 

@@ -37,11 +37,11 @@ static bool fits(onnx_call *call, const hk_array *x, const hk_array *indices, in
     bool is_good = has.ndim == named.ndim && onnx_is_integer(hk_array_dtype(indices));
     for (int i = 0; i < has.ndim && is_good; i++)
         is_good = i == axis || named.dims[i] <= has.dims[i];
-    return is_good || onnx_refuse(call, HK_INVALID_ARGUMENT,
-                                  "indices, %s, of %d axes do not fit an array of %d axes: no axis "
-                                  "but %d may be longer than the array's",
-                                  hk_dtype_name(hk_array_dtype(indices)), named.ndim, has.ndim,
-                                  axis);
+    return is_good ||
+           onnx_refuse(call, HK_INVALID_ARGUMENT,
+                       "indices, %s, of %d axes do not fit an array of %d axes: no axis "
+                       "but %d may be longer than the array's",
+                       hk_dtype_name(hk_array_dtype(indices)), named.ndim, has.ndim, axis);
 }
 
 static bool run_gather_elements(onnx_call *call)
@@ -127,8 +127,8 @@ static hk_array *put_along(hk_array *x, hk_array *indices, hk_array *updates, in
     x = adds ? hk_scatter_add(x, indices, updates, axis) : hk_scatter(x, indices, updates, axis);
     for (int i = has.ndim; i-- > 0;)
         if (i != axis && named.dims[i] < has.dims[i])
-            x = hk_concat(
-                (hk_array *[]){x, hk_slice(parts[i], i, named.dims[i], has.dims[i])}, 2, i);
+            x = hk_concat((hk_array *[]){x, hk_slice(parts[i], i, named.dims[i], has.dims[i])}, 2,
+                          i);
     return x;
 }
 

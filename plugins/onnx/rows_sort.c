@@ -77,8 +77,8 @@ static bool run_hardmax(onnx_call *call)
     if (hk_size(x) == 0)
         return onnx_out(call, 0, x);
     if (is_old) {
-        x = hk_reshape(x, hk_shape(onnx_size_between(has, 0, axis),
-                                   onnx_size_between(has, axis, has.ndim)));
+        x = hk_reshape(
+            x, hk_shape(onnx_size_between(has, 0, axis), onnx_size_between(has, axis, has.ndim)));
         axis = 1;
     }
     hk_array *y = hk_one_hot(hk_argmax(x, axis), hk_dim(x, axis), hk_array_dtype(x));
@@ -240,10 +240,6 @@ static bool run_unique(onnx_call *call)
 }
 
 const onnx_row onnx_rows_sort[] = {
-    {"ArgMax", run_arg_max, 0},
-    {"ArgMin", run_arg_min, 0},
-    {"Hardmax", run_hardmax, 0},
-    {"TopK", run_top_k, 0},
-    {"Unique", run_unique, 0},
-    {NULL, NULL, 0},
+    {"ArgMax", run_arg_max, 0}, {"ArgMin", run_arg_min, 0}, {"Hardmax", run_hardmax, 0},
+    {"TopK", run_top_k, 0},     {"Unique", run_unique, 0},  {NULL, NULL, 0},
 };

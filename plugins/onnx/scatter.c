@@ -118,9 +118,10 @@ static hk_array *joined(hk_array *x, hk_array *places, hk_array *updates, onnx_j
                                                             : dtype;
     hk_array *inputs[] = {hk_contiguous(hk_cast(x, as)), hk_contiguous(places),
                           hk_contiguous(hk_cast(updates, as))};
-    hk_array *y = hk_run_new(&scatter_kernel, hk_dims_get(x), as,
-                             HK_ACCESS(hk_reads(inputs[0]), hk_reads(inputs[1]), hk_reads(inputs[2])),
-                             &join, sizeof join, NULL);
+    hk_array *y =
+        hk_run_new(&scatter_kernel, hk_dims_get(x), as,
+                   HK_ACCESS(hk_reads(inputs[0]), hk_reads(inputs[1]), hk_reads(inputs[2])), &join,
+                   sizeof join, NULL);
     return hk_cast(y, dtype);
 }
 
