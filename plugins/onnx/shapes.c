@@ -97,7 +97,7 @@ bool onnx_is_integer(hk_dtype dtype)
 
 hk_array *onnx_as(hk_array *x, hk_dtype dtype)
 {
-    const hk_dtype from = hk_array_dtype(x);
+    const hk_dtype from = x ? hk_array_dtype(x) : dtype;
     if (from == dtype)
         return x;
     return onnx_is_integer(from) && onnx_is_integer(dtype) ? hk_wrap(x, dtype) : hk_cast(x, dtype);

@@ -17,7 +17,7 @@ hk_array *onnx_surround(hk_array *x, int axis, const int64_t *width, hk_array *e
 bool onnx_is_floating(hk_dtype dtype);
 bool onnx_is_integer(hk_dtype dtype);
 bool onnx_is_unsigned(hk_dtype dtype);
-/* Integers become other ones as they wrap around; x itself where it has the dtype. */
+/* Integers become other ones as they wrap around; x itself where it has the dtype, or is NULL. */
 hk_array *onnx_as(hk_array *x, hk_dtype dtype);
 
 #endif
