@@ -53,7 +53,7 @@ typedef struct hk_model_value {
     int ndim;                  /* -1: any */
     int64_t dims[HK_MAX_NDIM]; /* -1: free */
     const char
-        *axes[HK_MAX_NDIM]; /* names of free axes; axes of one name have one size; NULL: no name */
+        *axes[HK_MAX_NDIM]; /* names of free axes, which files may give wrongly; NULL: no name */
 } hk_model_value;
 
 /* 0 for NULL and for a failed model. None of these blocks. */

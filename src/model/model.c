@@ -244,25 +244,9 @@ static void fail(const run *self, hk_code code, const char *format, ...)
             hk_take(hki_array_create_failed(device, "model_run", NULL, 0, code, "%s", text)));
 }
 
-/* The size of each named axis, where it was first met. */
-static int64_t *size_of(const hk_model_source *source, const hk_array *const *inputs, int input,
-                        int axis)
-{
-    static _Thread_local int64_t size;
-    for (int i = 0; i <= input; i++)
-        for (int j = 0; j < source->inputs[i].ndim && (i < input || j < axis); j++)
-            if (source->inputs[i].axes[j] &&
-                !strcmp(source->inputs[i].axes[j], source->inputs[input].axes[axis])) {
-                size = inputs[i]->shape.dims[j];
-                return &size;
-            }
-    return NULL;
-}
-
 static bool check_input(const run *self, int index)
 {
-    const hk_model_source *source = self->model->source;
-    const hk_model_value *wanted = &source->inputs[index];
+    const hk_model_value *wanted = &self->model->source->inputs[index];
     const hk_array *x = self->given[index];
     if (!x) {
         fail(self, HK_INVALID_ARGUMENT, "input %d, %s, is NULL", index, wanted->name);
@@ -282,19 +266,10 @@ static bool check_input(const run *self, int index)
     }
     for (int i = 0; i < wanted->ndim; i++) {
         const int64_t size = x->shape.dims[i];
-        const int64_t *same = wanted->axes[i] && wanted->dims[i] < 0
-                                  ? size_of(source, (const hk_array *const *)self->given, index, i)
-                                  : &size;
-        if ((wanted->dims[i] >= 0 && size != wanted->dims[i])) {
+        if (wanted->dims[i] >= 0 && size != wanted->dims[i]) {
             fail(self, HK_INVALID_ARGUMENT,
                  "axis %d of input %d, %s, is %" PRId64 "; expected %" PRId64, i, index,
                  wanted->name, size, wanted->dims[i]);
-            return false;
-        }
-        if (same && *same != size) {
-            fail(self, HK_INVALID_ARGUMENT,
-                 "axis %d of input %d, %s, is %" PRId64 ", but %s is %" PRId64 " elsewhere", i,
-                 index, wanted->name, size, wanted->axes[i], *same);
             return false;
         }
     }
