@@ -1,6 +1,6 @@
 # The tests, by label:
 #   unit     src/**/<name>_test.c, one executable each, and the check of layers
-#   program  tests/*.c and examples/*.c, one executable each; tests/cxx and examples/cxx, one with each compiler and standard
+#   program  tests/*.c, examples/*.c and examples/tasks/*.c, one executable each; tests/cxx and examples/cxx, one with each compiler and standard
 #   cli      tests/cli/cases/*, golden tests of the command
 #   python   tools/forecast/tests, and those of the Python package: cmake/python.cmake
 #   html     tests/html/: the page of a timeline in a browser
@@ -252,7 +252,7 @@ if(TARGET bench_networks AND NOT HOCKET_SANITIZE)
               --program $<TARGET_FILE:bench_networks>)
 endif()
 
-file(GLOB example_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.c")
+file(GLOB example_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.c" "${PROJECT_SOURCE_DIR}/examples/tasks/*.c")
 foreach(source IN LISTS example_sources)
   cmake_path(GET source STEM name)
   hocket_test_executable(example_${name} "${source}" examples)
