@@ -264,6 +264,10 @@ foreach(source IN LISTS example_sources)
   endif()
   hocket_test(example.${name} program example_${name} ${arguments})
 endforeach()
+target_link_libraries(example_pipeline PRIVATE ZLIB::ZLIB)
+# The same on simulated devices.
+hocket_test(example.stencil.sim program example_stencil)
+set_property(TEST example.stencil.sim APPEND PROPERTY ENVIRONMENT "HOCKET_SIM=2:${fast}")
 
 if(NOT HOCKET_SANITIZE STREQUAL "thread") # C++ has no thread of its own
   include(cxx_tests)
