@@ -95,10 +95,10 @@ foreach(name libgomp libomp tbb starpu)
   endif()
 endforeach()
 
-# ---- Programs of bench/tasks, <build>/bench/tiles/peer_tiles_*: tiled factorisations by several task runtimes. All of them have the same
-# kernels, of the BLAS that Hocket has.
+# ---- Programs of bench/tasks, <build>/bench/tiles/peer_tiles_*: factorisations, stencils and patterns by several task runtimes. All of them have
+# the same kernels, of the BLAS that Hocket has.
 add_library(bench_tiles STATIC)
-bench_sources_of(bench_tiles tiles/tiles.c)
+bench_sources_of(bench_tiles tiles/tiles.c tiles/tile_kernels.c tiles/factorisations.c tiles/sweeps.c spin.c)
 target_link_libraries(bench_tiles PRIVATE hocket_flags HocketBlas::HocketBlas)
 target_include_directories(bench_tiles PUBLIC "${PROJECT_SOURCE_DIR}/bench")
 # OpenBLAS's memory.c is not for several threads in its serial form; libhocket.a has another one.

@@ -11,17 +11,11 @@ static void run_call(void *buffers[], void *argument)
     double *tiles[TILE_MOST] = {NULL};
     for (int i = 0; i < call->count; i++)
         tiles[i] = (double *)STARPU_MATRIX_GET_PTR(buffers[i]);
-    tile_run(call->kernel, (int)STARPU_MATRIX_GET_NX(buffers[0]), tiles);
+    tile_run(call, (int)STARPU_MATRIX_GET_NX(buffers[0]), tiles);
 }
 
-static struct starpu_codelet codelets[] = {
-    {.cpu_funcs = {run_call}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "one"},
-    {.cpu_funcs = {run_call}, .nbuffers = 2, .modes = {STARPU_R, STARPU_RW}, .name = "two"},
-    {.cpu_funcs = {run_call},
-     .nbuffers = 3,
-     .modes = {STARPU_R, STARPU_R, STARPU_RW},
-     .name = "three"},
-};
+/* By whether the last tile is overwritten, and by how many there are. */
+static struct starpu_codelet codelets[2][TILE_MOST + 1];
 static starpu_data_handle_t *handles;
 
 static void check(int error, const char *what)
@@ -32,12 +26,25 @@ static void check(int error, const char *what)
     }
 }
 
-static void run(const tile_plan *plan)
+static void init_codelets(void)
 {
-    for (int i = 0; i < plan->call_count; i++) {
+    for (int overwrites = 0; overwrites < 2; overwrites++)
+        for (int count = 1; count <= TILE_MOST; count++) {
+            struct starpu_codelet *its = &codelets[overwrites][count];
+            its->cpu_funcs[0] = run_call;
+            its->nbuffers = count;
+            for (int i = 0; i < count - 1; i++)
+                its->modes[i] = STARPU_R;
+            its->modes[count - 1] = overwrites ? STARPU_W : STARPU_RW;
+        }
+}
+
+static void run(const tile_plan *plan, int first, int count)
+{
+    for (int i = first; i < first + count; i++) {
         tile_call *call = &plan->calls[i];
         struct starpu_task *task = starpu_task_create();
-        task->cl = &codelets[call->count - 1];
+        task->cl = &codelets[call->overwrites][call->count];
         task->cl_arg = call;
         task->priority = call->priority;
         for (int j = 0; j < call->count; j++)
@@ -56,8 +63,9 @@ int main(int count, char **arguments)
     check(starpu_conf_init(&conf), "starpu_conf_init");
     conf.ncpus = plan.workers;
     conf.ncuda = conf.nopencl = 0;
+    init_codelets();
     check(starpu_init(&conf), "starpu_init");
-    const int all = plan.side * plan.side;
+    const int all = plan.tile_count;
     const uint32_t n = (uint32_t)plan.tile;
     handles = malloc((size_t)all * sizeof *handles);
     for (int i = 0; i < all && handles; i++)

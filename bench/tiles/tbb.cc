@@ -18,22 +18,21 @@ struct tile_users {
     std::vector<node *> readers;
 };
 
-void run(const tile_plan *plan)
+void run(const tile_plan *plan, int first, int count)
 {
     flow::graph graph;
     std::deque<node> nodes;
     std::vector<node *> starts;
-    std::vector<tile_users> users(static_cast<size_t>(plan->side) *
-                                  static_cast<size_t>(plan->side));
-    for (int i = 0; i < plan->call_count; i++) {
+    std::vector<tile_users> users(static_cast<size_t>(plan->tile_count));
+    for (int i = first; i < first + count; i++) {
         const tile_call *call = &plan->calls[i];
         nodes.emplace_back(
             graph,
             [plan, call](const flow::continue_msg &message) {
-                double *tiles[TILE_MOST];
-                for (int j = 0; j < TILE_MOST; j++)
+                double *tiles[TILE_MOST] = {};
+                for (int j = 0; j < call->count; j++)
                     tiles[j] = tile_at(plan, call->tile[j]);
-                tile_run(call->kernel, plan->tile, tiles);
+                tile_run(call, plan->tile, tiles);
                 return message;
             },
             static_cast<flow::node_priority_t>(call->priority));
@@ -41,12 +40,12 @@ void run(const tile_plan *plan)
         bool waits = false;
         for (int j = 0; j < call->count; j++) {
             tile_users &of = users[static_cast<size_t>(call->tile[j])];
-            const bool updates = j + 1 == call->count;
-            if (of.writer && !(updates && !of.readers.empty())) {
+            const bool writes = j + 1 == call->count;
+            if (of.writer && !(writes && !of.readers.empty())) {
                 flow::make_edge(*of.writer, *own);
                 waits = true;
             }
-            if (!updates) {
+            if (!writes) {
                 of.readers.push_back(own);
                 continue;
             }
