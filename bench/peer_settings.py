@@ -102,15 +102,19 @@ def process_choices(threads, has_mkl):
         yield from blas_choices(threads)
 
 
-# Of bench/tasks, each tried: what processes of task runtimes are started with.
+# Of bench/tasks, each tried: what processes of task runtimes are started with. TILES_WINDOW: how many calls the program issues before it
+# waits for them (bench/tiles/tiles.h), which keeps what a runtime looks through short.
 BOUND = {"OMP_PROC_BIND": "close", "OMP_PLACES": "cores"}
+WINDOW = {"TILES_WINDOW": "256"}
+GOMP_ACTIVE = {**BOUND, "OMP_WAIT_POLICY": "active", "GOMP_SPINCOUNT": "infinite"}
+LLVM_ACTIVE = {**BOUND, "OMP_WAIT_POLICY": "active", "KMP_BLOCKTIME": "infinite"}
 TASK_RUNTIMES = {
     "hocket": [{}],
     "starpu": [{"STARPU_SCHED": name, "STARPU_SILENT": "1", **extra} for name in ("prio", "lws", "eager", "ws")
-               for extra in ({}, {"STARPU_LIMIT_MAX_SUBMITTED_TASKS": "1000", "STARPU_LIMIT_MIN_SUBMITTED_TASKS": "900"})],
-    "libgomp": [{}, BOUND, {**BOUND, "OMP_WAIT_POLICY": "active", "GOMP_SPINCOUNT": "infinite"}],
-    "libomp": [{}, BOUND, {**BOUND, "OMP_WAIT_POLICY": "active", "KMP_BLOCKTIME": "infinite"}],
-    "tbb": [{}],
+               for extra in ({}, {"STARPU_LIMIT_MAX_SUBMITTED_TASKS": "1000", "STARPU_LIMIT_MIN_SUBMITTED_TASKS": "900"}, WINDOW)],
+    "libgomp": [{}, BOUND, GOMP_ACTIVE, WINDOW, {**GOMP_ACTIVE, **WINDOW}],
+    "libomp": [{}, BOUND, LLVM_ACTIVE, WINDOW, {**LLVM_ACTIVE, **WINDOW}],
+    "tbb": [{}, WINDOW],
     "openblas": [{}],
 }
 
