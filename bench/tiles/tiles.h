@@ -10,7 +10,8 @@
  *                    stencil_1d, fft, tree, nearest, spread, random_nearest
  *
  * A round does all of it, on WORKERS threads. A line for each has its seconds, from before the
- * first call is issued until all have run; making the matrix is not in them. Once before all a
+ * first call is issued until all have run, and the processor time of all threads meanwhile;
+ * making the matrix is not in them. Once before all a
  * round is not counted. The last result is checked. TILES_WINDOW=N in the environment: all that
  * was issued is waited for after N calls, and again. PROGRAM spin: the nanoseconds of spinning
  * once. */
