@@ -374,9 +374,9 @@ static bool run_col2im(onnx_call *call)
     bool overflows = false;
     for (int i = 0; i < windows.ndim; i++) {
         const int64_t side = windows.in[i] + windows.before[i] + windows.behind[i];
-        overflows |= __builtin_mul_overflow(entries, windows.size[i], &entries) |
-                     __builtin_mul_overflow(blocks, windows.out[i], &blocks) |
-                     __builtin_mul_overflow(size, side, &size);
+        overflows = overflows || __builtin_mul_overflow(entries, windows.size[i], &entries) ||
+                    __builtin_mul_overflow(blocks, windows.out[i], &blocks) ||
+                    __builtin_mul_overflow(size, side, &size);
     }
     if (overflows || hk_ndim(x) != 3 || hk_dim(x, 1) % entries || hk_dim(x, 2) != blocks)
         return onnx_refuse(call, HK_INVALID_ARGUMENT,

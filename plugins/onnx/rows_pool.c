@@ -153,13 +153,13 @@ static int64_t place_of(const onnx_windows *windows, int64_t window, int64_t at,
 /* Places in a plane of the entries of each window, (windows, entries). NULL: after refusing. */
 static hk_array *hold_places(onnx_call *call, const onnx_windows *windows, bool by_columns)
 {
-    int64_t count = 1, size = 1, all, bytes;
+    int64_t count = 1, size = 1, all = 0, bytes = 0;
     bool overflows = false;
     for (int i = 0; i < windows->ndim; i++)
-        overflows |= __builtin_mul_overflow(count, windows->out[i], &count) |
-                     __builtin_mul_overflow(size, windows->size[i], &size);
-    overflows |= __builtin_mul_overflow(count, size, &all) |
-                 __builtin_mul_overflow(all, (int64_t)sizeof(int64_t), &bytes);
+        overflows = overflows || __builtin_mul_overflow(count, windows->out[i], &count) ||
+                    __builtin_mul_overflow(size, windows->size[i], &size);
+    overflows = overflows || __builtin_mul_overflow(count, size, &all) ||
+                __builtin_mul_overflow(all, (int64_t)sizeof(int64_t), &bytes);
     int64_t *places = overflows ? NULL : malloc((size_t)bytes);
     if (!places) {
         onnx_refuse(call, HK_OUT_OF_MEMORY, "out of host memory");
