@@ -48,16 +48,23 @@ typedef struct onnx_node {
     bool is_folded;      /* into another one: it is not run */
     int *last;           /* slots that nobody needs behind it */
     int last_count;
+    hk_generator *generator; /* of its random numbers; NULL: it has no seed of its own */
 } onnx_node;
 
 struct onnx_graph {
     onnx_node *nodes;
-    int node_count;
+    int node_count, node_capacity;
     int *inputs, *outputs; /* slots; an input that is -1 is made within, as old files have it */
     int input_count, output_count;
 };
 
 typedef struct onnx_value onnx_value;
+
+/* A block of malloc, or an attribute that has been unpacked. */
+typedef struct onnx_owned {
+    void *block;
+    bool is_attribute;
+} onnx_owned;
 
 typedef struct onnx_model {
     hk_model_source source; /* the first member */
@@ -67,6 +74,8 @@ typedef struct onnx_model {
     int slot_count;
     const char **names;     /* by slot */
     onnx_value **constants; /* by slot: what the file has; NULL */
+    onnx_owned *owned;      /* what reading has made */
+    int owned_count;
     hk_device device, host;
     bool is_trainable;
 } onnx_model;
@@ -86,6 +95,7 @@ bool onnx_fold(onnx_model *model, onnx_problem *problem);
 /* Which slots are let go of behind each node of the main graph. */
 bool onnx_find_lifetimes(onnx_model *self, onnx_problem *problem);
 void onnx_graph_free(onnx_graph *graph);
+void onnx_owned_free(onnx_model *model);
 /* Whether all messages of the file are within a depth that can be read. */
 bool onnx_depth_is_fine(const uint8_t *data, size_t bytes);
 /* A tensor of the file as an array of the caller's, on the host; NULL: why stands in problem. */
@@ -155,6 +165,9 @@ bool onnx_refuse(onnx_call *call, hk_code code, const char *format, ...) HK_PRIN
 int onnx_in_ints(onnx_call *call, int index, int64_t *values, int most);
 int onnx_in_floats(onnx_call *call, int index, double *values, int most);
 
+/* A condition, which is value `index` of a graph; false after refusing. */
+bool onnx_value_truth(onnx_call *call, onnx_value *value, int index, bool *truth);
+
 /* Attributes. */
 const Onnx__AttributeProto *onnx_attribute(const onnx_call *call, const char *name);
 int64_t onnx_int(const onnx_call *call, const char *name, int64_t otherwise);
@@ -176,6 +189,8 @@ int onnx_axis(onnx_call *call, int64_t axis, int ndim);
 hk_array *onnx_held(onnx_call *call, const void *data, hk_dims shape, hk_dtype dtype);
 /* The same of a tensor of an attribute; NULL after refusing. */
 hk_array *onnx_held_tensor(onnx_call *call, const Onnx__TensorProto *tensor);
+/* A constant value of one number, counted for the caller; NULL after refusing. */
+onnx_value *onnx_held_number(onnx_call *call, int64_t number, hk_dtype dtype);
 /* A number of the dtype of x beside it, of no axes. */
 hk_array *onnx_number_like(double number, hk_array *x);
 

@@ -146,6 +146,7 @@ static void release(hk_model_source *source)
     free((void *)self->source.parameter_names);
     free(self->names);
     free(self->constants);
+    onnx_owned_free(self);
     free(self->folder);
     free(self);
 }

@@ -1,5 +1,5 @@
 /* From a file to graphs whose values have slots. Nothing of it is trusted. */
-#include "onnx.h"
+#include "reader.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,164 +18,52 @@ bool onnx_wrong(onnx_problem *problem, hk_code code, const char *format, ...)
     return false;
 }
 
-static bool no_memory(onnx_problem *problem)
+bool onnx_no_memory(onnx_problem *problem)
 {
     return onnx_wrong(problem, HK_OUT_OF_MEMORY, "out of host memory");
 }
 
-/* ---- names -------------------------------------------------------------------------------------- */
-
-/* Names that can be seen from where one is: those of this graph, then those of the graphs around it. */
-typedef struct scope {
-    struct scope *around;
-    struct {
-        const char *name;
-        int slot;
-    } * table; /* open addressing */
-    size_t count, capacity;
-} scope;
-
-typedef struct reader {
-    onnx_model *model;
-    onnx_problem *problem;
-    int slot_capacity, node_count, missing_count;
-    char missing[512]; /* what the nodes need that cannot run */
-} reader;
-
-static size_t hash(const char *name)
-{
-    uint64_t sum = UINT64_C(14695981039346656037);
-    for (; *name; name++)
-        sum = (sum ^ (unsigned char)*name) * UINT64_C(1099511628211);
-    return (size_t)(sum ^ sum >> 29);
-}
-
-static int find_here(const scope *self, const char *name)
-{
-    for (size_t at = hash(name); self->capacity; at++) {
-        at &= self->capacity - 1;
-        if (!self->table[at].name)
-            return -1;
-        if (!strcmp(self->table[at].name, name))
-            return self->table[at].slot;
-    }
-    return -1;
-}
-
-static int find(const scope *self, const char *name)
-{
-    int slot = -1;
-    for (; self && slot < 0; self = self->around)
-        slot = find_here(self, name);
-    return slot;
-}
-
-static void put(scope *self, const char *name, int slot)
-{
-    size_t at = hash(name) & (self->capacity - 1);
-    while (self->table[at].name)
-        at = (at + 1) & (self->capacity - 1);
-    self->table[at].name = name;
-    self->table[at].slot = slot;
-}
-
-static bool grow(scope *self)
-{
-    scope wider = {.capacity = self->capacity ? 2 * self->capacity : 64};
-    wider.table = calloc(wider.capacity, sizeof *wider.table);
-    if (!wider.table)
-        return false;
-    for (size_t i = 0; i < self->capacity; i++)
-        if (self->table[i].name)
-            put(&wider, self->table[i].name, self->table[i].slot);
-    free(self->table);
-    self->table = wider.table;
-    self->capacity = wider.capacity;
-    return true;
-}
-
-/* A slot for a name that is new here; -1 after a problem. */
-static int define(reader *self, scope *names, const char *name)
-{
-    onnx_model *model = self->model;
-    if (find_here(names, name) >= 0) {
-        onnx_wrong(self->problem, HK_BAD_DATA, "the value %.100s is made twice", name);
-        return -1;
-    }
-    if (model->slot_count == self->slot_capacity) {
-        const int capacity = self->slot_capacity ? 2 * self->slot_capacity : 256;
-        const char **texts = realloc(model->names, (size_t)capacity * sizeof *texts);
-        model->names = texts ? texts : model->names;
-        onnx_value **constants = realloc(model->constants, (size_t)capacity * sizeof *constants);
-        model->constants = constants ? constants : model->constants;
-        if (!texts || !constants) {
-            no_memory(self->problem);
-            return -1;
-        }
-        self->slot_capacity = capacity;
-    }
-    if (2 * names->count >= names->capacity && !grow(names)) {
-        no_memory(self->problem);
-        return -1;
-    }
-    const int slot = model->slot_count++;
-    model->names[slot] = name;
-    model->constants[slot] = NULL;
-    put(names, name, slot);
-    names->count++;
-    return slot;
-}
-
 /* ---- nodes -------------------------------------------------------------------------------------- */
 
-static int opset_of(const reader *self, const char *domain)
-{
-    const Onnx__ModelProto *proto = self->model->proto;
-    for (size_t i = 0; i < proto->n_opset_import; i++) {
-        const char *its = proto->opset_import[i]->domain;
-        if (!strcmp(its ? its : "", domain) || (!*domain && its && !strcmp(its, "ai.onnx")))
-            return (int)proto->opset_import[i]->version;
-    }
-    return 1;
-}
-
-static void note_missing(reader *self, const Onnx__NodeProto *proto, const char *domain)
+static void note_missing(onnx_reader *self, const Onnx__NodeProto *proto, const char *domain)
 {
     const size_t length = strlen(self->missing);
     self->missing_count++;
     if (length < sizeof self->missing - 160)
         snprintf(self->missing + length, sizeof self->missing - length,
-                 "%snode %d (%.40s) needs %.40s%s%.40s", length ? "; " : "", self->node_count - 1,
+                 "%snode %d (%.40s) needs %.40s%s%.40s", length ? "; " : "", self->node_count,
                  proto->name ? proto->name : "", domain, *domain ? ":" : "", proto->op_type);
 }
 
 /* A node Constant becomes what an initialiser is. */
-static bool read_constant(reader *self, scope *names, const Onnx__NodeProto *proto)
+static bool read_constant(onnx_reader *self, onnx_names *names, const Onnx__NodeProto *proto)
 {
     hk_array *x = onnx_constant_read(self->model, proto, self->problem);
-    const int slot = x ? define(self, names, proto->output[0]) : -1;
-    if (slot < 0) {
+    const int slot = x ? onnx_name_define(self, names, proto->output[0]) : -1;
+    const char *name = slot < 0 ? NULL : onnx_name_within(self, proto->output[0]);
+    if (!name) {
         hk_array_release(x);
         return false;
     }
+    self->model->names[slot] = name;
     self->model->constants[slot] = onnx_value_of(x, true);
-    return self->model->constants[slot] || no_memory(self->problem);
+    return self->model->constants[slot] || onnx_no_memory(self->problem);
 }
 
 static bool is_constant(const Onnx__NodeProto *proto)
 {
-    return proto->op_type && !strcmp(proto->op_type, "Constant") && proto->n_output == 1 &&
-           *proto->output[0] && (!proto->domain || !*proto->domain);
+    return !strcmp(proto->op_type, "Constant") && proto->n_output == 1 && *proto->output[0] &&
+           (!proto->domain || !*proto->domain || !strcmp(proto->domain, "ai.onnx"));
 }
 
-static onnx_graph *read_graph(reader *self, scope *around, const Onnx__GraphProto *proto);
+static onnx_graph *read_graph(onnx_reader *self, onnx_names *around, const Onnx__GraphProto *proto);
 
-static bool read_graphs(reader *self, scope *names, onnx_node *node)
+static bool read_graphs(onnx_reader *self, onnx_names *names, onnx_node *node)
 {
     const Onnx__NodeProto *proto = node->proto;
     node->graphs = calloc(proto->n_attribute + 1, sizeof(onnx_graph *));
     if (!node->graphs)
-        return no_memory(self->problem);
+        return onnx_no_memory(self->problem);
     for (size_t i = 0; i < proto->n_attribute; i++)
         if (proto->attribute[i]->g &&
             !(node->graphs[i] = read_graph(self, names, proto->attribute[i]->g)))
@@ -183,93 +71,222 @@ static bool read_graphs(reader *self, scope *names, onnx_node *node)
     return true;
 }
 
-/* A slot for what a node makes. Old files list what they make among their inputs. */
-static int define_output(reader *self, scope *names, onnx_graph *graph, const char *name)
+/* The slot that an input of a node stands for; ONNX_UNKNOWN after a problem. */
+static int slot_of_input(onnx_reader *self, const onnx_names *names, const Onnx__NodeProto *proto,
+                         size_t index)
 {
-    const int slot = find_here(names, name);
+    const char *name = proto->input[index];
+    const int slot = *name ? onnx_name_find(names, name) : ONNX_LEFT_OUT;
+    if (slot == ONNX_UNKNOWN)
+        onnx_wrong(self->problem, HK_BAD_DATA,
+                   "node %d (%.60s, %.40s) reads %.100s, which nothing before it makes",
+                   self->node_count, proto->name ? proto->name : "", proto->op_type, name);
+    return slot;
+}
+
+/* Numbers of a node that drew numbers before go on where they were. */
+static bool begin_numbers(onnx_reader *self, onnx_node *node)
+{
+    for (size_t i = 0; i < node->proto->n_attribute; i++) {
+        const Onnx__AttributeProto *attribute = node->proto->attribute[i];
+        uint32_t bits;
+        if (!attribute->name || strcmp(attribute->name, "seed") || node->generator)
+            continue;
+        memcpy(&bits, &attribute->f, sizeof bits);
+        node->generator = hk_generator_create(attribute->has_f ? bits : (uint64_t)attribute->i);
+        if (!node->generator)
+            return onnx_no_memory(self->problem);
+    }
+    return true;
+}
+
+/* A slot for what a node makes. Old files list what they make among their inputs. */
+static int define_output(onnx_reader *self, onnx_names *names, onnx_graph *graph, const char *name)
+{
+    const int slot = onnx_name_find_here(names, name);
     for (int i = 0; i < graph->input_count && slot >= 0; i++)
         if (graph->inputs[i] == slot && !self->model->constants[slot]) {
             graph->inputs[i] = -1;
             return slot;
         }
-    return define(self, names, name);
+    return onnx_name_define(self, names, name);
 }
 
-static bool read_node(reader *self, scope *names, onnx_graph *graph, const Onnx__NodeProto *proto,
-                      onnx_node *node)
+static bool read_node(onnx_reader *self, onnx_names *names, const Onnx__NodeProto *proto,
+                      onnx_graph *graph, onnx_node *node)
 {
     const char *domain = proto->domain && strcmp(proto->domain, "ai.onnx") ? proto->domain : "";
     node->proto = proto;
-    node->number = self->node_count++;
-    node->opset = opset_of(self, domain);
-    if (!proto->op_type)
-        return onnx_wrong(self->problem, HK_BAD_DATA, "node %d has no operator", node->number);
-    if (proto->n_input > 65536 || proto->n_output > 65536)
-        return onnx_wrong(self->problem, HK_BAD_DATA, "node %d has too many inputs or outputs",
-                          node->number);
+    node->opset = onnx_opset_where(self, domain);
     node->row = onnx_row_find(domain, proto->op_type);
     if (!node->row)
         note_missing(self, proto, domain);
-    node->input_count = (int)proto->n_input;
-    node->output_count = (int)proto->n_output;
     node->inputs = malloc((proto->n_input + 1) * sizeof *node->inputs);
     node->outputs = malloc((proto->n_output + 1) * sizeof *node->outputs);
     if (!node->inputs || !node->outputs)
-        return no_memory(self->problem);
-    for (int i = 0; i < node->input_count; i++) {
-        const char *name = proto->input[i];
-        node->inputs[i] = *name ? find(names, name) : -1;
-        if (*name && node->inputs[i] < 0)
-            return onnx_wrong(self->problem, HK_BAD_DATA,
-                              "node %d (%.60s, %.40s) reads %.100s, which nothing before it makes",
-                              node->number, proto->name ? proto->name : "", proto->op_type, name);
-    }
-    if (!read_graphs(self, names, node))
-        return false;
-    for (int i = 0; i < node->output_count; i++) {
-        node->outputs[i] =
-            *proto->output[i] ? define_output(self, names, graph, proto->output[i]) : -1;
-        if (*proto->output[i] && node->outputs[i] < 0)
+        return onnx_no_memory(self->problem);
+    for (size_t i = 0; i < proto->n_input; i++) {
+        node->inputs[node->input_count] = slot_of_input(self, names, proto, i);
+        if (node->inputs[node->input_count++] == ONNX_UNKNOWN)
             return false;
+    }
+    node->number = self->node_count++;
+    if (!read_graphs(self, names, node) || !begin_numbers(self, node))
+        return false;
+    for (size_t i = 0; i < proto->n_output; i++) {
+        const bool is_named = *proto->output[i];
+        const int slot = is_named ? define_output(self, names, graph, proto->output[i]) : -1;
+        if (is_named && slot < 0)
+            return false;
+        node->outputs[node->output_count++] = slot;
     }
     return true;
 }
 
+/* ---- calls of functions of the file ---------------------------------------------------------------- */
+
+static bool read_nodes(onnx_reader *self, onnx_names *names, Onnx__NodeProto *const *protos,
+                       size_t count, onnx_graph *graph);
+
+/* The names within that stand for what the caller gives; those that it does not give are left out. */
+static bool give_inputs(onnx_reader *self, const onnx_names *names, onnx_names *within,
+                        const onnx_inlined *inlined)
+{
+    const Onnx__FunctionProto *function = inlined->function;
+    bool is_good = inlined->call->n_input <= function->n_input ||
+                   onnx_wrong(self->problem, HK_BAD_DATA,
+                              "function %.80s has %zu inputs; node %d gives %zu", function->name,
+                              function->n_input, self->node_count, inlined->call->n_input);
+    for (size_t i = 0; i < function->n_input && is_good; i++) {
+        const int slot = i < inlined->call->n_input
+                             ? slot_of_input(self, names, inlined->call, i)
+                             : ONNX_LEFT_OUT;
+        is_good =
+            slot != ONNX_UNKNOWN && onnx_name_put(self, within, function->input[i], slot);
+    }
+    return is_good;
+}
+
+/* The caller's names for what the function has made. */
+static bool take_outputs(onnx_reader *self, onnx_names *names, const onnx_names *within,
+                         const onnx_inlined *inlined)
+{
+    const Onnx__FunctionProto *function = inlined->function;
+    bool is_good = true;
+    for (size_t i = 0; i < inlined->call->n_output && is_good; i++) {
+        const int slot = i < function->n_output ? onnx_name_find(within, function->output[i])
+                                                : ONNX_UNKNOWN;
+        if (!*inlined->call->output[i])
+            continue;
+        is_good = slot == ONNX_UNKNOWN
+                      ? onnx_wrong(self->problem, HK_BAD_DATA,
+                                   "function %.80s makes no output %zu", function->name, i)
+                      : onnx_name_put(self, names, inlined->call->output[i], slot);
+    }
+    return is_good;
+}
+
+static bool read_call(onnx_reader *self, onnx_names *names, const Onnx__FunctionProto *function,
+                      const Onnx__NodeProto *proto, onnx_graph *graph)
+{
+    enum { MOST_DEPTH = 64, MOST_NODES = 1 << 21 };
+    onnx_names within = {.around = NULL};
+    const onnx_inlined inlined = {self->inlined, function, proto,
+                                  self->inlined ? self->inlined->depth + 1 : 1};
+    if (inlined.depth > MOST_DEPTH || self->node_count > MOST_NODES)
+        return onnx_wrong(self->problem, HK_UNSUPPORTED,
+                          "functions call functions too deep, or too often, as in %.80s",
+                          function->name);
+    bool is_good = give_inputs(self, names, &within, &inlined);
+    self->inlined = &inlined;
+    is_good = is_good && read_nodes(self, &within, function->node, function->n_node, graph);
+    self->inlined = inlined.around;
+    is_good = is_good && take_outputs(self, names, &within, &inlined);
+    free(within.table);
+    return is_good;
+}
+
+/* A node of the graph, not yet read; NULL after a problem. */
+static onnx_node *add_node(onnx_reader *self, onnx_graph *graph)
+{
+    if (graph->node_count == graph->node_capacity) {
+        const int capacity = graph->node_capacity ? 2 * graph->node_capacity : 16;
+        onnx_node *nodes = realloc(graph->nodes, (size_t)capacity * sizeof *nodes);
+        if (!nodes) {
+            onnx_no_memory(self->problem);
+            return NULL;
+        }
+        graph->nodes = nodes;
+        graph->node_capacity = capacity;
+    }
+    graph->nodes[graph->node_count] = (onnx_node){.proto = NULL};
+    return &graph->nodes[graph->node_count++];
+}
+
+static bool read_any(onnx_reader *self, onnx_names *names, const Onnx__NodeProto *proto,
+                     onnx_graph *graph)
+{
+    if (!proto->op_type)
+        return onnx_wrong(self->problem, HK_BAD_DATA, "node %d has no operator", self->node_count);
+    if (proto->n_input > 65536 || proto->n_output > 65536)
+        return onnx_wrong(self->problem, HK_BAD_DATA, "node %d has too many inputs or outputs",
+                          self->node_count);
+    proto = onnx_node_resolved(self, proto);
+    if (!proto)
+        return false;
+    const Onnx__FunctionProto *function = onnx_function_of(self, proto);
+    if (function)
+        return read_call(self, names, function, proto, graph);
+    if (is_constant(proto))
+        return read_constant(self, names, proto);
+    onnx_node *node = add_node(self, graph);
+    return node && read_node(self, names, proto, graph, node);
+}
+
+static bool read_nodes(onnx_reader *self, onnx_names *names, Onnx__NodeProto *const *protos,
+                       size_t count, onnx_graph *graph)
+{
+    bool is_good = true;
+    for (size_t i = 0; i < count && is_good; i++)
+        is_good = read_any(self, names, protos[i], graph);
+    return is_good;
+}
+
 /* ---- graphs ------------------------------------------------------------------------------------- */
 
-static bool read_initialisers(reader *self, scope *names, const Onnx__GraphProto *proto)
+static bool read_initialisers(onnx_reader *self, onnx_names *names, const Onnx__GraphProto *proto)
 {
     for (size_t i = 0; i < proto->n_initializer; i++) {
         const Onnx__TensorProto *tensor = proto->initializer[i];
         if (!tensor->name || !*tensor->name)
             return onnx_wrong(self->problem, HK_BAD_DATA, "initializer %zu has no name", i);
-        int slot = find_here(names, tensor->name); /* it may be the default of an input */
+        int slot = onnx_name_find_here(names, tensor->name); /* it may be the default of an input */
         if (slot < 0)
-            slot = define(self, names, tensor->name);
+            slot = onnx_name_define(self, names, tensor->name);
         hk_array *x = slot < 0 ? NULL : onnx_tensor_read(self->model, tensor, self->problem);
         if (!x)
             return false;
         onnx_value_release(self->model->constants[slot]);
         self->model->constants[slot] = onnx_value_of(x, true);
         if (!self->model->constants[slot])
-            return no_memory(self->problem);
+            return onnx_no_memory(self->problem);
     }
     if (proto->n_sparse_initializer)
         return onnx_wrong(self->problem, HK_UNSUPPORTED, "the file has sparse tensors");
     return true;
 }
 
-static bool read_inputs(reader *self, scope *names, const Onnx__GraphProto *proto,
+static bool read_inputs(onnx_reader *self, onnx_names *names, const Onnx__GraphProto *proto,
                         onnx_graph *graph)
 {
     graph->inputs = malloc((proto->n_input + 1) * sizeof *graph->inputs);
     if (!graph->inputs)
-        return no_memory(self->problem);
+        return onnx_no_memory(self->problem);
     for (size_t i = 0; i < proto->n_input; i++) {
         const char *name = proto->input[i]->name;
         if (!name || !*name)
             return onnx_wrong(self->problem, HK_BAD_DATA, "input %zu of a graph has no name", i);
-        const int slot = define(self, names, name);
+        const int slot = onnx_name_define(self, names, name);
         if (slot < 0)
             return false;
         graph->inputs[graph->input_count++] = slot;
@@ -277,15 +294,15 @@ static bool read_inputs(reader *self, scope *names, const Onnx__GraphProto *prot
     return true;
 }
 
-static bool read_outputs(reader *self, const scope *names, const Onnx__GraphProto *proto,
+static bool read_outputs(onnx_reader *self, const onnx_names *names, const Onnx__GraphProto *proto,
                          onnx_graph *graph)
 {
     graph->outputs = malloc((proto->n_output + 1) * sizeof *graph->outputs);
     if (!graph->outputs)
-        return no_memory(self->problem);
+        return onnx_no_memory(self->problem);
     for (size_t i = 0; i < proto->n_output; i++) {
         const char *name = proto->output[i]->name ? proto->output[i]->name : "";
-        const int slot = find(names, name);
+        const int slot = onnx_name_find(names, name);
         if (slot < 0)
             return onnx_wrong(self->problem, HK_BAD_DATA,
                               "output %.100s of a graph is made nowhere", name);
@@ -294,26 +311,14 @@ static bool read_outputs(reader *self, const scope *names, const Onnx__GraphProt
     return true;
 }
 
-static bool read_nodes(reader *self, scope *names, const Onnx__GraphProto *proto, onnx_graph *graph)
+static onnx_graph *read_graph(onnx_reader *self, onnx_names *around, const Onnx__GraphProto *proto)
 {
-    graph->nodes = calloc(proto->n_node + 1, sizeof *graph->nodes);
-    if (!graph->nodes)
-        return no_memory(self->problem);
-    bool is_good = true;
-    for (size_t i = 0; i < proto->n_node && is_good; i++)
-        is_good = is_constant(proto->node[i]) ? read_constant(self, names, proto->node[i])
-                                              : read_node(self, names, graph, proto->node[i],
-                                                          &graph->nodes[graph->node_count++]);
-    return is_good;
-}
-
-static onnx_graph *read_graph(reader *self, scope *around, const Onnx__GraphProto *proto)
-{
-    scope names = {.around = around};
+    onnx_names names = {.around = around};
     onnx_graph *graph = calloc(1, sizeof *graph);
-    bool is_good = graph || no_memory(self->problem);
+    bool is_good = graph || onnx_no_memory(self->problem);
     is_good = is_good && read_inputs(self, &names, proto, graph) &&
-              read_initialisers(self, &names, proto) && read_nodes(self, &names, proto, graph) &&
+              read_initialisers(self, &names, proto) &&
+              read_nodes(self, &names, proto->node, proto->n_node, graph) &&
               read_outputs(self, &names, proto, graph);
     free(names.table);
     if (is_good)
@@ -326,6 +331,7 @@ void onnx_graph_free(onnx_graph *graph)
 {
     for (int i = 0; graph && i < graph->node_count; i++) {
         onnx_node *node = &graph->nodes[i];
+        hk_generator_release(node->generator);
         for (size_t j = 0; node->graphs && j < node->proto->n_attribute; j++)
             onnx_graph_free(node->graphs[j]);
         free(node->graphs);
@@ -373,7 +379,7 @@ bool onnx_find_lifetimes(onnx_model *self, onnx_problem *problem)
     const int slots = self->slot_count, kept = graph->node_count;
     int *last = malloc(((size_t)slots + 1) * sizeof *last);
     if (!last)
-        return no_memory(problem);
+        return onnx_no_memory(problem);
     for (int i = 0; i < slots; i++)
         last[i] = kept;
     for (int i = 0; i < graph->node_count; i++)
@@ -395,7 +401,7 @@ bool onnx_find_lifetimes(onnx_model *self, onnx_problem *problem)
             node->last[node->last_count++] = i;
         }
     free(last);
-    return is_good || no_memory(problem);
+    return is_good || onnx_no_memory(problem);
 }
 
 /* ---- the file ----------------------------------------------------------------------------------- */
@@ -412,7 +418,7 @@ static uint8_t *read_file(const char *path, size_t *bytes, onnx_problem *problem
     if (fseeko(file, 0, SEEK_END) || (size = ftello(file)) < 0 || fseeko(file, 0, SEEK_SET)) {
         onnx_wrong(problem, HK_IO, "the file %.300s cannot be read", path);
     } else if (!(data = malloc((size_t)size + 1))) {
-        no_memory(problem);
+        onnx_no_memory(problem);
     } else if (fread(data, 1, (size_t)size, file) != (size_t)size) {
         onnx_wrong(problem, HK_IO, "the file %.300s cannot be read", path);
         free(data);
@@ -431,7 +437,7 @@ static char *folder_of(const char *path)
 
 bool onnx_read(onnx_model *self, const char *path, onnx_problem *problem)
 {
-    reader reading = {.model = self, .problem = problem};
+    onnx_reader reading = {.model = self, .problem = problem};
     size_t bytes;
     uint8_t *data = read_file(path, &bytes, problem);
     if (!data)
@@ -443,7 +449,7 @@ bool onnx_read(onnx_model *self, const char *path, onnx_problem *problem)
         return onnx_wrong(problem, HK_BAD_DATA, "%.300s is no ONNX file, or a damaged one", path);
     self->folder = folder_of(path);
     if (!self->folder)
-        return no_memory(problem);
+        return onnx_no_memory(problem);
     self->main = read_graph(&reading, NULL, self->proto->graph);
     if (!self->main)
         return false;

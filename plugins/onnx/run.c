@@ -167,20 +167,34 @@ static bool read_numbers(onnx_call *call, onnx_value *value, hk_dtype dtype, voi
     return is_good;
 }
 
-static int in_numbers(onnx_call *call, int index, void *values, int most, hk_dtype dtype)
+static int numbers_of(onnx_call *call, onnx_value *value, const char *what, int index,
+                      void *numbers, int most, hk_dtype dtype)
 {
-    onnx_value *value = onnx_in_value(call, index);
     if (!value || value->kind != ONNX_TENSOR) {
-        onnx_refuse(call, HK_INVALID_ARGUMENT, "input %d is missing", index);
+        onnx_refuse(call, HK_INVALID_ARGUMENT, "%s %d is missing", what, index);
         return -1;
     }
     const int64_t count = hk_size(value->x);
     if (count > most) {
-        onnx_refuse(call, HK_UNSUPPORTED, "input %d has %" PRId64 " values; at most %d are known",
-                    index, count, most);
+        onnx_refuse(call, HK_UNSUPPORTED, "%s %d has %" PRId64 " values; at most %d are known",
+                    what, index, count, most);
         return -1;
     }
-    return read_numbers(call, value, dtype, values) ? (int)count : -1;
+    return read_numbers(call, value, dtype, numbers) ? (int)count : -1;
+}
+
+static int in_numbers(onnx_call *call, int index, void *numbers, int most, hk_dtype dtype)
+{
+    return numbers_of(call, onnx_in_value(call, index), "input", index, numbers, most, dtype);
+}
+
+bool onnx_value_truth(onnx_call *call, onnx_value *value, int index, bool *truth)
+{
+    int64_t number = 0;
+    const int count = numbers_of(call, value, "the condition, value", index, &number, 1, HK_I64);
+    *truth = number != 0;
+    return count == 1 ||
+           onnx_refuse(call, HK_INVALID_ARGUMENT, "the condition is not one truth value");
 }
 
 int onnx_in_ints(onnx_call *call, int index, int64_t *values, int most)
@@ -306,6 +320,22 @@ hk_array *onnx_held(onnx_call *call, const void *data, hk_dims shape, hk_dtype d
         return lend(call, value, false);
     hk_array *x = hk_take(hk_from_host(data, shape, dtype, call->run->model->host));
     return lend(call, onnx_value_of(x, true), true);
+}
+
+onnx_value *onnx_held_number(onnx_call *call, int64_t number, hk_dtype dtype)
+{
+    onnx_value *value = held_before(call);
+    if (value)
+        return value;
+    hk_array *x = hk_take(
+        (hk_scalar)(hk_number_of_int(number), dtype, call->run->model->host));
+    value = onnx_value_of(x, true);
+    if (!value || (!call->is_constant && !remember(call->run, value))) {
+        onnx_value_release(value);
+        no_memory(call);
+        return NULL;
+    }
+    return value;
 }
 
 hk_array *onnx_held_tensor(onnx_call *call, const Onnx__TensorProto *tensor)
