@@ -2,8 +2,8 @@
  * the fields that are not known, as bytes. */
 #include "reader.h"
 
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void let_go(onnx_owned one)
@@ -109,8 +109,8 @@ const char *onnx_name_within(onnx_reader *reader, const char *name)
     const onnx_inlined *inlined = reader->inlined;
     if (!inlined)
         return name;
-    const char *call = inlined->call->name && *inlined->call->name ? inlined->call->name
-                                                                   : inlined->function->name;
+    const char *call =
+        inlined->call->name && *inlined->call->name ? inlined->call->name : inlined->function->name;
     const size_t bytes = strlen(call) + strlen(name) + 24;
     char *whole = malloc(bytes);
     if (whole)
@@ -122,8 +122,7 @@ const char *onnx_name_within(onnx_reader *reader, const char *name)
 
 /* Defaults are messages within the function's unknown fields. */
 static const Onnx__AttributeProto *default_of(onnx_reader *reader,
-                                              const Onnx__FunctionProto *function,
-                                              const char *name)
+                                              const Onnx__FunctionProto *function, const char *name)
 {
     enum { DEFAULTS = 11 };
     const Onnx__AttributeProto *found = NULL;
@@ -132,8 +131,7 @@ static const Onnx__AttributeProto *default_of(onnx_reader *reader,
         if (function->base.unknown_fields[i].tag != DEFAULTS)
             continue;
         const uint8_t *data = unknown_field(&function->base, DEFAULTS, i, &bytes);
-        Onnx__AttributeProto *it =
-            data ? onnx__attribute_proto__unpack(NULL, bytes, data) : NULL;
+        Onnx__AttributeProto *it = data ? onnx__attribute_proto__unpack(NULL, bytes, data) : NULL;
         if (!it)
             continue;
         if (!own(reader, it, true))

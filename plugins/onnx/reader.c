@@ -153,16 +153,14 @@ static bool give_inputs(onnx_reader *self, const onnx_names *names, onnx_names *
                         const onnx_inlined *inlined)
 {
     const Onnx__FunctionProto *function = inlined->function;
-    bool is_good = inlined->call->n_input <= function->n_input ||
-                   onnx_wrong(self->problem, HK_BAD_DATA,
-                              "function %.80s has %zu inputs; node %d gives %zu", function->name,
-                              function->n_input, self->node_count, inlined->call->n_input);
+    bool is_good =
+        inlined->call->n_input <= function->n_input ||
+        onnx_wrong(self->problem, HK_BAD_DATA, "function %.80s has %zu inputs; node %d gives %zu",
+                   function->name, function->n_input, self->node_count, inlined->call->n_input);
     for (size_t i = 0; i < function->n_input && is_good; i++) {
-        const int slot = i < inlined->call->n_input
-                             ? slot_of_input(self, names, inlined->call, i)
-                             : ONNX_LEFT_OUT;
-        is_good =
-            slot != ONNX_UNKNOWN && onnx_name_put(self, within, function->input[i], slot);
+        const int slot = i < inlined->call->n_input ? slot_of_input(self, names, inlined->call, i)
+                                                    : ONNX_LEFT_OUT;
+        is_good = slot != ONNX_UNKNOWN && onnx_name_put(self, within, function->input[i], slot);
     }
     return is_good;
 }
@@ -174,13 +172,13 @@ static bool take_outputs(onnx_reader *self, onnx_names *names, const onnx_names 
     const Onnx__FunctionProto *function = inlined->function;
     bool is_good = true;
     for (size_t i = 0; i < inlined->call->n_output && is_good; i++) {
-        const int slot = i < function->n_output ? onnx_name_find(within, function->output[i])
-                                                : ONNX_UNKNOWN;
+        const int slot =
+            i < function->n_output ? onnx_name_find(within, function->output[i]) : ONNX_UNKNOWN;
         if (!*inlined->call->output[i])
             continue;
         is_good = slot == ONNX_UNKNOWN
-                      ? onnx_wrong(self->problem, HK_BAD_DATA,
-                                   "function %.80s makes no output %zu", function->name, i)
+                      ? onnx_wrong(self->problem, HK_BAD_DATA, "function %.80s makes no output %zu",
+                                   function->name, i)
                       : onnx_name_put(self, names, inlined->call->output[i], slot);
     }
     return is_good;

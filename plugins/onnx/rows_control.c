@@ -191,8 +191,8 @@ static bool give_states(rounds *self)
 {
     bool is_good = true;
     for (int i = 0; i < self->state_count && is_good; i++)
-        is_good = onnx_out_value(self->call, i,
-                                 onnx_value_retain(self->inputs[self->first_input + i]));
+        is_good =
+            onnx_out_value(self->call, i, onnx_value_retain(self->inputs[self->first_input + i]));
     return is_good;
 }
 
@@ -300,7 +300,8 @@ static bool run_scan(onnx_call *call)
     const int64_t inputs = onnx_int(call, "num_scan_inputs", 0);
     const int given = onnx_in_count(call);
     if (onnx_opset(call) < 9)
-        return onnx_refuse(call, HK_UNSUPPORTED, "opset 8, which scans batches; 9 or more is known");
+        return onnx_refuse(call, HK_UNSUPPORTED,
+                           "opset 8, which scans batches; 9 or more is known");
     if (inputs < 1 || inputs > given || inputs > 64)
         return onnx_refuse(call, HK_INVALID_ARGUMENT, "num_scan_inputs is %" PRId64, inputs);
     const int states = given - (int)inputs;
@@ -320,8 +321,8 @@ static bool run_scan(onnx_call *call)
         !measure(call, &along))
         return false;
     rounds self = {call, graph, states, outputs, 0, 0, NULL, NULL, NULL};
-    bool is_good = rounds_begin(&self) && rounds_set(&self, 0) && walk(&self, &along) &&
-                   give_states(&self);
+    bool is_good =
+        rounds_begin(&self) && rounds_set(&self, 0) && walk(&self, &along) && give_states(&self);
     for (int i = 0; i < outputs && is_good; i++) {
         if (!onnx_wants(call, states + i))
             continue;

@@ -189,8 +189,7 @@ static bool run_reverse_sequence(onnx_call *call)
     }
     hk_array *at = hk_reshape(hk_sequence(0, 1, has.dims[time], HK_I64, call->device), along);
     lengths = hk_reshape(hk_cast(lengths, HK_I64), across);
-    hk_array *from =
-        hk_where(hk_less(at, lengths), hk_subtract(hk_subtract(lengths, 1), at), at);
+    hk_array *from = hk_where(hk_less(at, lengths), hk_subtract(hk_subtract(lengths, 1), at), at);
     return onnx_out(call, 0, hk_take_along_axis(x, hk_broadcast_to(from, has), time));
 }
 
@@ -236,9 +235,9 @@ static bool run_bit_cast(onnx_call *call)
     if (onnx_is_integer(from) && onnx_is_integer(dtype))
         return onnx_out(call, 0, onnx_as(x, dtype));
     x = hk_contiguous(x);
-    return onnx_out(call, 0,
-                    hk_run_new(&bits_kernel, hk_dims_get(x), dtype, HK_ACCESS(hk_reads(x)), NULL, 0,
-                               NULL));
+    return onnx_out(
+        call, 0,
+        hk_run_new(&bits_kernel, hk_dims_get(x), dtype, HK_ACCESS(hk_reads(x)), NULL, 0, NULL));
 }
 
 const onnx_row onnx_rows_pad[] = {

@@ -38,9 +38,8 @@ static bool draw(onnx_call *call, hk_dims shape, hk_dtype otherwise, bool normal
     if (onnx_size_of(shape) < 0)
         return onnx_refuse(call, HK_INVALID_ARGUMENT, "a size is negative, or they are too large");
     if (!isfinite(a) || !isfinite(b) || (normal ? b < 0 : a >= b))
-        return onnx_refuse(call, HK_INVALID_ARGUMENT, normal ? "mean %g and scale %g"
-                                                             : "numbers from %g to %g",
-                           a, b);
+        return onnx_refuse(call, HK_INVALID_ARGUMENT,
+                           normal ? "mean %g and scale %g" : "numbers from %g to %g", a, b);
     hk_array *x = normal
                       ? hk_random_normal_from(generator, a, b, shape, drawn(dtype), call->device)
                       : hk_random_uniform_from(generator, a, b, shape, drawn(dtype), call->device);
@@ -95,8 +94,8 @@ static bool run_bernoulli(onnx_call *call)
                            hk_dtype_name(hk_array_dtype(x)));
     if (!dtype_of(call, hk_array_dtype(x), false, &dtype))
         return false;
-    hk_array *numbers = hk_random_uniform_from(call->node->generator, 0, 1, hk_dims_get(x), by,
-                                               hk_array_device(x));
+    hk_array *numbers =
+        hk_random_uniform_from(call->node->generator, 0, 1, hk_dims_get(x), by, hk_array_device(x));
     return onnx_out(call, 0, hk_cast(hk_less(numbers, hk_cast(x, by)), dtype));
 }
 
@@ -140,8 +139,9 @@ static bool run_dropout(onnx_call *call)
         return onnx_out_value(call, 0, onnx_value_retain(given)) &&
                onnx_out(call, 1, hk_full(shape, 1, mask_dtype, call->device));
     if (!(ratio > 0 && ratio < 1))
-        return onnx_refuse(call, HK_INVALID_ARGUMENT, "ratio is %g; expected 0 or more, and less "
-                                                      "than 1",
+        return onnx_refuse(call, HK_INVALID_ARGUMENT,
+                           "ratio is %g; expected 0 or more, and less "
+                           "than 1",
                            ratio);
     hk_array *numbers =
         hk_random_uniform_from(call->node->generator, 0, 1, shape, HK_F32, call->device);

@@ -194,9 +194,10 @@ static bool run_concat(onnx_call *call)
         is_good = parts[i] || onnx_refuse(call, HK_INVALID_ARGUMENT, "item %d is no tensor", i);
     }
     const int at = is_good ? onnx_axis(call, axis, hk_ndim(parts[0]) + is_new) : -1;
-    is_good = at >= 0 && onnx_out(call, 0, is_new      ? hk_stack(parts, count, at)
-                                           : count > 1 ? hk_concat(parts, count, at)
-                                                       : parts[0]);
+    is_good = at >= 0 && onnx_out(call, 0,
+                                  is_new      ? hk_stack(parts, count, at)
+                                  : count > 1 ? hk_concat(parts, count, at)
+                                              : parts[0]);
     free(parts);
     return is_good;
 }

@@ -327,8 +327,7 @@ onnx_value *onnx_held_number(onnx_call *call, int64_t number, hk_dtype dtype)
     onnx_value *value = held_before(call);
     if (value)
         return value;
-    hk_array *x = hk_take(
-        (hk_scalar)(hk_number_of_int(number), dtype, call->run->model->host));
+    hk_array *x = hk_take((hk_scalar)(hk_number_of_int(number), dtype, call->run->model->host));
     value = onnx_value_of(x, true);
     if (!value || (!call->is_constant && !remember(call->run, value))) {
         onnx_value_release(value);
