@@ -294,14 +294,100 @@ static bool walk(rounds *self, const scan *along)
     return is_good;
 }
 
+/* The state of a sample from inputs of the node, whose first axis is the batch. */
+static bool set_sample(rounds *self, int from, int64_t sample)
+{
+    bool is_good = true;
+    for (int i = 0; i < self->state_count && is_good; i++) {
+        hk_array *x = onnx_in(self->call, from + i);
+        if (!x || sample >= hk_dim(x, 0))
+            return onnx_refuse(self->call, HK_INVALID_ARGUMENT,
+                               "input %d is missing, or has no sample %" PRId64, from + i, sample);
+        x = hk_array_retain(hk_index(x, 0, sample));
+        put(&self->inputs[i], onnx_value_of(x, false));
+        is_good = self->inputs[i] || no_memory(self->call);
+    }
+    return is_good;
+}
+
+/* One sample: axis 1 of what is cut becomes rounds. Its last states and all that it gives go into `all`. */
+static bool scan_sample(rounds *self, scan *along, int64_t sample, gathered *all)
+{
+    onnx_call *call = self->call;
+    bool is_good = set_sample(self, 1, sample);
+    for (int64_t at = 0; at < along->length && is_good; at++) {
+        for (int i = 0; i < along->inputs && is_good; i++) {
+            hk_array *x = onnx_in(call, along->first + i);
+            const int64_t entry = along->backwards[i] ? along->length - 1 - at : at;
+            x = hk_array_retain(hk_index(hk_index(x, 0, sample), 0, entry));
+            put(&self->inputs[self->state_count + i], onnx_value_of(x, false));
+            is_good = self->inputs[self->state_count + i] || no_memory(call);
+        }
+        is_good = is_good && rounds_go(self);
+    }
+    for (int i = 0; i < self->state_count && is_good; i++)
+        is_good = gather(call, &all[i], self->inputs[i]);
+    for (int i = 0; i < self->gathered_count && is_good; i++) {
+        gathered *it = &self->gathered[i];
+        hk_array *along_time = gathered_all(call, it, self->state_count + i, 0, false);
+        onnx_value *value =
+            along_time ? onnx_value_of(hk_array_retain(along_time), false) : NULL;
+        is_good = value && gather(call, &all[self->state_count + i], value);
+        onnx_value_release(value);
+        while (it->count)
+            hk_array_release(it->parts[--it->count]);
+    }
+    return is_good;
+}
+
+/* Opset 8: each sample of a batch by itself, along axis 1. Input 0 would be their lengths. */
+static bool run_scan_of_batches(onnx_call *call)
+{
+    scan along = {.inputs = 0};
+    const int64_t inputs = onnx_int(call, "num_scan_inputs", 0);
+    const int states = onnx_in_count(call) - 1 - (inputs > 0 && inputs <= 64 ? (int)inputs : 0);
+    if (inputs < 1 || inputs > 64 || states < 0 || onnx_has(call, 0))
+        return onnx_refuse(call, HK_UNSUPPORTED,
+                           "opset 8 with num_scan_inputs %" PRId64 ", or lengths of sequences",
+                           inputs);
+    const onnx_graph *graph = graph_of(call, "body", states + (int)inputs, states);
+    if (!graph)
+        return false;
+    along.inputs = (int)inputs;
+    along.first = 1 + states;
+    if (!are_given(call, "directions", along.backwards, along.inputs))
+        return false;
+    for (int i = 0; i < along.inputs; i++)
+        along.axes[i] = 1;
+    if (!measure(call, &along))
+        return false;
+    rounds self = {call, graph, states, graph->output_count - states, 0, 0, NULL, NULL, NULL};
+    gathered *all = calloc((size_t)graph->output_count + 1, sizeof *all);
+    bool is_good = all ? rounds_begin(&self) : no_memory(call);
+    const int64_t samples = hk_dim(onnx_in(call, along.first), 0);
+    for (int i = 1; i < along.inputs && is_good; i++)
+        is_good = hk_dim(onnx_in(call, along.first + i), 0) == samples ||
+                  onnx_refuse(call, HK_INVALID_ARGUMENT, "batches of several sizes");
+    for (int64_t i = 0; i < samples && is_good; i++)
+        is_good = scan_sample(&self, &along, i, all);
+    for (int i = 0; i < graph->output_count && is_good; i++) {
+        hk_array *batch = samples ? gathered_all(call, &all[i], i, 0, false) : NULL;
+        is_good = batch ? onnx_out(call, i, batch)
+                        : onnx_refuse(call, HK_UNSUPPORTED, "a batch without samples");
+    }
+    if (all)
+        rounds_end(&self);
+    gathered_free(all, graph->output_count);
+    return is_good;
+}
+
 static bool run_scan(onnx_call *call)
 {
     scan along = {.inputs = 0};
     const int64_t inputs = onnx_int(call, "num_scan_inputs", 0);
     const int given = onnx_in_count(call);
     if (onnx_opset(call) < 9)
-        return onnx_refuse(call, HK_UNSUPPORTED,
-                           "opset 8, which scans batches; 9 or more is known");
+        return run_scan_of_batches(call);
     if (inputs < 1 || inputs > given || inputs > 64)
         return onnx_refuse(call, HK_INVALID_ARGUMENT, "num_scan_inputs is %" PRId64, inputs);
     const int states = given - (int)inputs;

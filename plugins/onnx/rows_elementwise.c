@@ -314,6 +314,16 @@ static bool run_thresholded_relu(onnx_call *call)
     return onnx_out(call, 0, hk_where(hk_greater(x, limit), x, onnx_number_like(0, x)));
 }
 
+/* 1 above a threshold, else 0. */
+static bool run_binarizer(onnx_call *call)
+{
+    hk_array *x = onnx_in(call, 0);
+    if (!x)
+        return onnx_out(call, 0, NULL);
+    hk_array *limit = onnx_number_like(onnx_float(call, "threshold", 0), x);
+    return onnx_out(call, 0, hk_cast(hk_greater(x, limit), hk_array_dtype(x)));
+}
+
 /* x / (1 + |x|) */
 static bool run_softsign(onnx_call *call)
 {
@@ -459,5 +469,6 @@ const onnx_row onnx_rows_elementwise[] = {
     {"ThresholdedRelu", run_thresholded_relu, 0},
     {"Where", run_where, 0},
     {"Xor", run_xor, 0},
+    {"ai.onnx.ml:Binarizer", run_binarizer, 0},
     {NULL, NULL, 0},
 };
