@@ -19,6 +19,11 @@ hk_array *onnx_wide(hk_array *x)
     return x && onnx_is_half(hk_array_dtype(x)) ? hk_cast(x, HK_F32) : x;
 }
 
+hk_array *onnx_to(hk_array *x, hk_dtype dtype)
+{
+    return !x || hk_array_dtype(x) == dtype ? x : hk_cast(x, dtype);
+}
+
 bool onnx_has_failed(onnx_call *call, hk_array *x)
 {
     if (hk_ndim(x) || hk_size(x))

@@ -10,6 +10,8 @@ bool onnx_is_half(hk_dtype dtype);
 bool onnx_is_real(hk_dtype dtype);
 /* Halves as float32, in which most operators of Hocket compute; others as they are. NULL: NULL. */
 hk_array *onnx_wide(hk_array *x);
+/* x as another dtype; NULL: NULL. */
+hk_array *onnx_to(hk_array *x, hk_dtype dtype);
 /* Refuses an x that is missing or not of floats, and one of fewer axes than least. */
 bool onnx_needs_floats(onnx_call *call, hk_array *x, const char *name, int least);
 /* x's own failure, where it has failed at its call, else false: what it looks like means nothing. */

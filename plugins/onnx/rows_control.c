@@ -330,8 +330,7 @@ static bool scan_sample(rounds *self, scan *along, int64_t sample, gathered *all
     for (int i = 0; i < self->gathered_count && is_good; i++) {
         gathered *it = &self->gathered[i];
         hk_array *along_time = gathered_all(call, it, self->state_count + i, 0, false);
-        onnx_value *value =
-            along_time ? onnx_value_of(hk_array_retain(along_time), false) : NULL;
+        onnx_value *value = along_time ? onnx_value_of(hk_array_retain(along_time), false) : NULL;
         is_good = value && gather(call, &all[self->state_count + i], value);
         onnx_value_release(value);
         while (it->count)

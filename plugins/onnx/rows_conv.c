@@ -129,7 +129,7 @@ static bool run_conv(onnx_call *call)
     if (!onnx_windows_read(call, hk_dims_get(x), shape.dims + 2, &windows))
         return false;
     hk_array *y = conv(onnx_wide(x), onnx_wide(w), onnx_wide(bias), &windows, groups);
-    return onnx_out(call, 0, onnx_as(y, hk_array_dtype(x)));
+    return onnx_out(call, 0, onnx_to(y, hk_array_dtype(x)));
 }
 
 /* ---- ConvTranspose ------------------------------------------------------------------------------- */
@@ -281,14 +281,14 @@ static bool run_conv_transpose(onnx_call *call)
     x = onnx_wide(x), w = onnx_wide(w), bias = onnx_wide(bias);
     if (is_plain(&windows, &cut))
         return onnx_out(call, 0,
-                        onnx_as(transposed_plainly(x, w, bias, &windows, &cut, groups), dtype));
+                        onnx_to(transposed_plainly(x, w, bias, &windows, &cut, groups), dtype));
     hk_array *y = windows.ndim == 1 ? transposed_sequence(x, w, &windows, groups)
                                     : transposed(x, w, &windows, groups);
     for (int i = 0; i < windows.ndim; i++)
         y = onnx_pad_or_crop(y, i + 2, -cut.before[i], -cut.behind[i]);
     if (bias)
         y = hk_add(y, hk_reshape(bias, onnx_along(hk_dim(y, 1), 1, windows.ndim + 2)));
-    return onnx_out(call, 0, onnx_as(y, dtype));
+    return onnx_out(call, 0, onnx_to(y, dtype));
 }
 
 /* ---- CausalConvWithState ------------------------------------------------------------------------- */
@@ -320,7 +320,7 @@ static bool run_causal_conv(onnx_call *call)
         return onnx_refuse(call, HK_INVALID_ARGUMENT,
                            "past_state has %" PRId64 " entries, but must have %" PRId64,
                            hk_dim(past, 2), size - 1);
-    y = onnx_as(is_none ? y : hk_silu(y), dtype);
+    y = onnx_to(is_none ? y : hk_silu(y), dtype);
     return onnx_out(call, 0, y) && onnx_out(call, 1, hk_slice(whole, 2, end - size + 1, end));
 }
 

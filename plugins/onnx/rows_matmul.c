@@ -17,7 +17,7 @@ static hk_array *product(hk_array *a, hk_array *b)
         const hk_dtype with_sign = dtype == HK_U32 ? HK_I32 : HK_I64;
         return hk_wrap(hk_matmul(hk_wrap(a, with_sign), hk_wrap(b, with_sign)), dtype);
     }
-    return onnx_as(hk_matmul(a, b), dtype);
+    return onnx_to(hk_matmul(a, b), dtype);
 }
 
 static bool run_matmul(onnx_call *call)
@@ -38,7 +38,7 @@ static hk_array *fully_connected(hk_array *a, hk_array *b, hk_array *c)
 {
     const hk_dtype dtype = hk_array_dtype(a);
     hk_array *bias = c ? onnx_wide(hk_reshape(c, hk_shape(-1))) : NULL;
-    return onnx_as(hk_linear(a, b, bias), dtype);
+    return onnx_to(hk_linear(a, b, bias), dtype);
 }
 
 static bool is_bias(hk_array *c, int64_t columns)
@@ -131,7 +131,7 @@ static bool run_det(onnx_call *call)
 {
     hk_array *x = onnx_in(call, 0);
     return onnx_needs_floats(call, x, "X", 2) &&
-           onnx_out(call, 0, onnx_as(hk_det(onnx_wide(x)), hk_array_dtype(x)));
+           onnx_out(call, 0, onnx_to(hk_det(onnx_wide(x)), hk_array_dtype(x)));
 }
 
 const onnx_row onnx_rows_matmul[] = {

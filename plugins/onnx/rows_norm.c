@@ -32,8 +32,8 @@ static hk_array *normalised(hk_array *x, hk_dims axes, double epsilon)
 /* x * scale + shift, either of which may be NULL. */
 static hk_array *scaled(hk_array *x, hk_array *scale, hk_array *shift)
 {
-    x = scale ? hk_multiply(x, onnx_as(scale, hk_array_dtype(x))) : x;
-    return shift ? hk_add(x, onnx_as(shift, hk_array_dtype(x))) : x;
+    x = scale ? hk_multiply(x, onnx_to(scale, hk_array_dtype(x))) : x;
+    return shift ? hk_add(x, onnx_to(shift, hk_array_dtype(x))) : x;
 }
 
 /* A number for each channel of x, (n, channels, …), beside x. */
@@ -66,8 +66,8 @@ static hk_array *moved(hk_array *old, hk_array *new, double momentum)
 {
     const hk_dtype dtype = hk_array_dtype(old);
     old = onnx_wide(old);
-    new = onnx_as(new, hk_array_dtype(old));
-    return onnx_as(hk_add(hk_multiply(old, onnx_number_like(momentum, old)),
+    new = onnx_to(new, hk_array_dtype(old));
+    return onnx_to(hk_add(hk_multiply(old, onnx_number_like(momentum, old)),
                           hk_multiply(new, onnx_number_like(1 - momentum, new))),
                    dtype);
 }
@@ -83,7 +83,7 @@ static bool train(onnx_call *call, hk_array *x, double epsilon)
     y = scaled(y, by_channel(onnx_in(call, 1), x), by_channel(onnx_in(call, 2), x));
     mean = hk_reshape(mean, hk_shape(-1));
     variance = hk_reshape(variance, hk_shape(-1));
-    return onnx_out(call, 0, onnx_as(y, hk_array_dtype(x))) &&
+    return onnx_out(call, 0, onnx_to(y, hk_array_dtype(x))) &&
            onnx_out(call, 1, moved(onnx_in(call, 3), mean, momentum)) &&
            onnx_out(call, 2, moved(onnx_in(call, 4), variance, momentum));
 }
@@ -101,7 +101,7 @@ static bool run_batch_norm(onnx_call *call)
     if (by_entry)
         flat = hk_reshape(x, hk_shape(shape.dims[0], onnx_product(shape, 1, shape.ndim)));
     for (int i = 0; i < 4; i++) {
-        numbers[i] = onnx_as(onnx_in(call, i + 1), hk_array_dtype(onnx_wide(x)));
+        numbers[i] = onnx_to(onnx_in(call, i + 1), hk_array_dtype(onnx_wide(x)));
         if (numbers[i] && by_entry)
             numbers[i] = hk_reshape(numbers[i], hk_shape(-1));
     }
@@ -123,7 +123,7 @@ static bool run_batch_norm(onnx_call *call)
         y = scaled(hk_multiply(hk_subtract(onnx_wide(flat), by_channel(numbers[2], flat)),
                                inverse_deviation(by_channel(numbers[3], flat), epsilon)),
                    by_channel(numbers[0], flat), by_channel(numbers[1], flat));
-    return onnx_out(call, 0, onnx_as(hk_reshape(y, shape), hk_array_dtype(x)));
+    return onnx_out(call, 0, onnx_to(hk_reshape(y, shape), hk_array_dtype(x)));
 }
 
 /* ---- InstanceNormalization, GroupNormalization ------------------------------------------------------- */
@@ -136,13 +136,13 @@ static hk_array *group_norm(hk_array *x, hk_array *scale, hk_array *shift, int64
     hk_array *wide = onnx_wide(x);
     const hk_dtype dtype = hk_array_dtype(wide);
     if (epsilon > 0)
-        return onnx_as(hk_group_norm(wide, onnx_as(scale, dtype), onnx_as(shift, dtype),
+        return onnx_to(hk_group_norm(wide, onnx_to(scale, dtype), onnx_to(shift, dtype),
                                      &(hk_group_norm_options){.groups = groups, .eps = epsilon}),
                        hk_array_dtype(x));
     hk_array *y = hk_reshape(
         wide, hk_shape(shape.dims[0], groups, onnx_product(shape, 1, shape.ndim) / groups));
     y = hk_reshape(normalised(y, hk_shape(2), epsilon), shape);
-    return onnx_as(scaled(y, by_channel(scale, x), by_channel(shift, x)), hk_array_dtype(x));
+    return onnx_to(scaled(y, by_channel(scale, x), by_channel(shift, x)), hk_array_dtype(x));
 }
 
 static bool run_instance_norm(onnx_call *call)
@@ -194,8 +194,8 @@ static hk_array *layer_norm(hk_array *x, int axis, hk_array *scale, hk_array *sh
     const bool takes_shift =
         shift && onnx_same_dims(hk_dims_get(shift), inner) && (takes_scale || !scale);
     const hk_dtype dtype = hk_array_dtype(x);
-    hk_array *gamma = takes_scale ? onnx_as(scale, dtype) : NULL;
-    hk_array *beta = takes_shift ? onnx_as(shift, dtype) : NULL;
+    hk_array *gamma = takes_scale ? onnx_to(scale, dtype) : NULL;
+    hk_array *beta = takes_shift ? onnx_to(shift, dtype) : NULL;
     hk_array *y;
     if (epsilon > 0 && is_rms)
         y = hk_rms_norm(x, gamma, &(hk_rms_norm_options){.axes = inner.ndim, .eps = epsilon});
@@ -237,8 +237,8 @@ static bool give_statistics(onnx_call *call, hk_array *x, int axis, double epsil
         return false;
     hk_var_mean(x, &(hk_var_mean_options){.axes = axes_from(axis, hk_ndim(x)), .keepdims = true},
                 &variance, &mean);
-    return onnx_out(call, first, onnx_as(mean, dtype)) &&
-           onnx_out(call, first + 1, onnx_as(inverse_deviation(variance, epsilon), dtype));
+    return onnx_out(call, first, onnx_to(mean, dtype)) &&
+           onnx_out(call, first + 1, onnx_to(inverse_deviation(variance, epsilon), dtype));
 }
 
 static bool run_layer_norm(onnx_call *call)
@@ -252,7 +252,7 @@ static bool run_layer_norm(onnx_call *call)
         return false;
     hk_array *wide = onnx_wide(x);
     hk_array *y = layer_norm(wide, axis, onnx_in(call, 1), onnx_in(call, 2), epsilon, false);
-    return onnx_out(call, 0, onnx_as(y, hk_array_dtype(x))) &&
+    return onnx_out(call, 0, onnx_to(y, hk_array_dtype(x))) &&
            give_statistics(call, wide, axis, epsilon, 1);
 }
 
@@ -266,7 +266,7 @@ static bool run_rms_norm(onnx_call *call)
         return false;
     hk_array *y = layer_norm(onnx_wide(x), axis, onnx_in(call, 1), NULL,
                              onnx_float(call, "epsilon", (double)1e-5f), true);
-    return onnx_out(call, 0, onnx_as(y, hk_array_dtype(x)));
+    return onnx_out(call, 0, onnx_to(y, hk_array_dtype(x)));
 }
 
 /* ---- com.microsoft:SkipLayerNormalization ------------------------------------------------------------- */
@@ -287,9 +287,9 @@ static bool skip_norm(onnx_call *call, int beta, bool is_rms)
         layer_norm(sum, axis, onnx_in(call, 2), beta ? onnx_in(call, beta) : NULL, epsilon, is_rms);
     if (is_rms && (onnx_wants(call, 1) || onnx_wants(call, 2)))
         return onnx_refuse(call, HK_UNSUPPORTED, "the outputs mean and inv_std_var");
-    return onnx_out(call, 0, onnx_as(y, dtype)) &&
+    return onnx_out(call, 0, onnx_to(y, dtype)) &&
            (is_rms || give_statistics(call, sum, axis, epsilon, 1)) &&
-           onnx_out(call, 3, onnx_as(sum, dtype));
+           onnx_out(call, 3, onnx_to(sum, dtype));
 }
 
 static bool run_skip_layer_norm(onnx_call *call)
@@ -326,7 +326,7 @@ static bool run_lrn(onnx_call *call)
                            onnx_number_like(onnx_float(call, "alpha", (double)1e-4f), wide)),
                onnx_number_like(onnx_float(call, "bias", 1), wide));
     hk_array *power = hk_power(base, onnx_number_like(onnx_float(call, "beta", .75), wide));
-    return onnx_out(call, 0, onnx_as(hk_divide(wide, power), hk_array_dtype(x)));
+    return onnx_out(call, 0, onnx_to(hk_divide(wide, power), hk_array_dtype(x)));
 }
 
 /* 0 where the norm is. */
@@ -347,7 +347,7 @@ static bool run_lp_norm(onnx_call *call)
         &(hk_vector_norm_options){.ord = (double)p, .axes = hk_shape(axis), .keepdims = true});
     hk_array *zero = onnx_number_like(0, norm);
     hk_array *y = hk_where(hk_equal(norm, zero), zero, hk_divide(wide, norm));
-    return onnx_out(call, 0, onnx_as(y, hk_array_dtype(x)));
+    return onnx_out(call, 0, onnx_to(y, hk_array_dtype(x)));
 }
 
 /* (x - mean) / (deviation + 1e-9) */
@@ -373,7 +373,7 @@ static bool run_mean_variance_norm(onnx_call *call)
     hk_array *deviation = hk_sqrt(variance);
     deviation = hk_add(deviation, onnx_number_like(1e-9, deviation));
     return onnx_out(call, 0,
-                    onnx_as(hk_divide(hk_subtract(wide, mean), deviation), hk_array_dtype(x)));
+                    onnx_to(hk_divide(hk_subtract(wide, mean), deviation), hk_array_dtype(x)));
 }
 
 /* ---- softmax ------------------------------------------------------------------------------------------ */
@@ -397,7 +397,7 @@ static bool softmax(onnx_call *call, hk_array *(*function)(hk_array *, int64_t))
         wide = hk_reshape(
             wide, hk_shape(onnx_product(shape, 0, axis), onnx_product(shape, axis, shape.ndim)));
     hk_array *y = function(wide, is_old ? 1 : axis);
-    return onnx_out(call, 0, onnx_as(is_old ? hk_reshape(y, shape) : y, hk_array_dtype(x)));
+    return onnx_out(call, 0, onnx_to(is_old ? hk_reshape(y, shape) : y, hk_array_dtype(x)));
 }
 
 static hk_array *plain(hk_array *x, int64_t axis)

@@ -212,11 +212,11 @@ static bool run_max_pool(onnx_call *call)
         return onnx_refuse(call, HK_UNSUPPORTED, "X is %s, but must be of floats, int8 or uint8",
                            hk_dtype_name(dtype));
     /* float32 has all values of the narrower ones, and padding is less than any of them. */
-    hk_array *wide = hk_array_dtype(x) == HK_F64 ? x : onnx_as(x, HK_F32);
+    hk_array *wide = hk_array_dtype(x) == HK_F64 ? x : onnx_to(x, HK_F32);
     hk_array *y = max_pool(wide, &windows);
     if (dtype == HK_I8 || dtype == HK_U8)
         y = hk_maximum(y, onnx_number_like(dtype == HK_I8 ? -128 : 0, y));
-    return onnx_out(call, 0, onnx_as(y, dtype)) &&
+    return onnx_out(call, 0, onnx_to(y, dtype)) &&
            (!onnx_wants(call, 1) || max_pool_places(call, wide, &windows));
 }
 
@@ -272,7 +272,7 @@ static bool run_average_pool(onnx_call *call)
     const bool with_padding = onnx_int(call, "count_include_pad", 0) != 0;
     if (is_plain(&windows) && (!with_padding || !windows.is_ceil))
         return onnx_out(call, 0,
-                        onnx_as(hk_avg_pool2d(onnx_wide(x),
+                        onnx_to(hk_avg_pool2d(onnx_wide(x),
                                               &(hk_avg_pool2d_options){
                                                   .kernel = {windows.size[0], windows.size[1]},
                                                   .stride = {windows.stride[0], windows.stride[1]},
@@ -287,9 +287,9 @@ static bool run_average_pool(onnx_call *call)
         hk_array *share = shares(call, &windows, i, with_padding);
         if (!share)
             return false;
-        y = hk_multiply(y, onnx_as(share, hk_array_dtype(y)));
+        y = hk_multiply(y, onnx_to(share, hk_array_dtype(y)));
     }
-    return onnx_out(call, 0, onnx_as(y, dtype));
+    return onnx_out(call, 0, onnx_to(y, dtype));
 }
 
 static int64_t order_of(onnx_call *call)
@@ -320,7 +320,7 @@ static bool run_lp_pool(onnx_call *call)
     y = hk_multiply(y, onnx_number_like(entries, y));
     if (p > 1)
         y = p == 2 ? hk_sqrt(y) : hk_power(y, onnx_number_like(1 / (double)p, y));
-    return onnx_out(call, 0, onnx_as(y, hk_array_dtype(x)));
+    return onnx_out(call, 0, onnx_to(y, hk_array_dtype(x)));
 }
 
 /* ---- pooling of all ------------------------------------------------------------------------------- */
@@ -358,7 +358,7 @@ static bool run_global_lp_pool(onnx_call *call)
     hk_array *y = hk_vector_norm(
         onnx_wide(x),
         &(hk_vector_norm_options){.ord = (double)p, .axes = plane_axes(x), .keepdims = true});
-    return onnx_out(call, 0, onnx_as(y, hk_array_dtype(x)));
+    return onnx_out(call, 0, onnx_to(y, hk_array_dtype(x)));
 }
 
 /* ---- MaxUnpool ------------------------------------------------------------------------------------ */
