@@ -130,7 +130,13 @@ static bool run_affine_grid(onnx_call *call)
 }
 
 const onnx_row onnx_rows_image[] = {
-    {"AffineGrid", run_affine_grid, 0}, {"DeformConv", onnx_run_deform_conv, 0},
-    {"GridSample", run_grid_sample, 0}, {"Resize", onnx_run_resize, 0},
-    {"Upsample", onnx_run_upsample, 0}, {NULL, NULL, 0},
+    {"AffineGrid", run_affine_grid, 0},
+    {"DeformConv", onnx_run_deform_conv, 0},
+    {"GridSample", run_grid_sample, 0},
+    {"MaxRoiPool", onnx_run_max_roi_pool, 0},
+    {"NonMaxSuppression", onnx_run_non_max_suppression, 0},
+    {"Resize", onnx_run_resize, 0},
+    {"RoiAlign", onnx_run_roi_align, 0},
+    {"Upsample", onnx_run_upsample, 0},
+    {NULL, NULL, 0},
 };
