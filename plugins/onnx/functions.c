@@ -172,8 +172,8 @@ const Onnx__NodeProto *onnx_node_resolved(onnx_reader *reader, const Onnx__NodeP
     }
     Onnx__NodeProto *copy = malloc(sizeof *copy);
     Onnx__AttributeProto **attributes = malloc(node->n_attribute * sizeof(Onnx__AttributeProto *));
-    const bool is_owned = own(reader, copy, false) & own(reader, attributes, false);
-    if (!is_owned)
+    const bool is_owned = own(reader, copy, false); /* both, whatever becomes of the first */
+    if (!own(reader, attributes, false) || !is_owned)
         return NULL;
     for (size_t i = 0; i < node->n_attribute; i++) {
         const Onnx__AttributeProto *value =

@@ -48,7 +48,7 @@ static hk_array *filling_of(onnx_call *call, hk_array *x)
     return NULL;
 }
 
-static hk_array *pad(onnx_call *call, hk_array *x, int axis, const int64_t *width, int mode)
+static hk_array *pad(onnx_call *call, hk_array *x, int axis, const int64_t *width, hk_pad_mode mode)
 {
     const int64_t size = hk_dim(x, axis);
     if (width[0] == 0 && width[1] == 0)
@@ -101,13 +101,13 @@ static bool run_pad(onnx_call *call)
     static const hk_pad_mode modes[] = {HK_PAD_CONSTANT, HK_PAD_EDGE, HK_PAD_REFLECT, HK_PAD_WRAP};
     hk_array *x = onnx_in(call, 0);
     int64_t widths[HK_MAX_NDIM][2] = {{0}};
-    int mode = -1;
+    const hk_pad_mode *mode = NULL;
     if (!x)
         return onnx_out(call, 0, NULL);
     for (int i = 0; i < 4; i++)
         if (onnx_text_is(call, "mode", names[i], "constant"))
-            mode = (int)modes[i];
-    if (mode < 0)
+            mode = &modes[i];
+    if (!mode)
         return onnx_refuse(call, HK_INVALID_ARGUMENT,
                            "mode is none of constant, edge, reflect and wrap");
     if (!widths_of(call, x, widths))
@@ -129,7 +129,7 @@ static bool run_pad(onnx_call *call)
     if (onnx_size_of(to) < 0)
         return onnx_refuse(call, HK_INVALID_ARGUMENT, "the result would be too large");
     for (int i = 0; i < to.ndim && x; i++)
-        x = pad(call, x, i, widths[i], mode);
+        x = pad(call, x, i, widths[i], *mode);
     return x && onnx_out(call, 0, x);
 }
 

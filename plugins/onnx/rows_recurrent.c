@@ -110,7 +110,7 @@ static bool read_activations(onnx_call *call, activation *found, const activatio
         return onnx_refuse(call, HK_INVALID_ARGUMENT, "activations has %zu names, but must have %d",
                            names->n_strings, count);
     for (int i = 0; i < count; i++) {
-        int kind = otherwise[i % each];
+        int kind = (int)otherwise[i % each];
         if (is_said)
             for (kind = 0; kind < ACTIVATIONS; kind++)
                 if (strlen(activations[kind].name) == names->strings[i].len &&
