@@ -336,14 +336,14 @@ static bool run_split(onnx_call *call)
 
 /* ---- slices --------------------------------------------------------------------------------------- */
 
-/* One axis, as Python does it: what lies outside is left out. */
+/* One axis: what lies outside is left out. Steps back begin at the first entry where Python's would begin in front of it. */
 static hk_array *cut(hk_array *x, int axis, int64_t begin, int64_t end, int64_t step)
 {
     const int64_t size = hk_dim(x, axis), first = step < 0 ? -1 : 0;
     const int64_t last = step < 0 ? size - 1 : size;
-    begin = begin < 0 ? (begin < -size ? first : begin + size) : begin > last ? last : begin;
+    begin = begin < 0 ? (begin < -size ? 0 : begin + size) : begin > last ? last : begin;
     end = end < 0 ? (end < -size ? first : end + size) : end > last ? last : end;
-    if (step > 0 ? begin >= end : begin <= end)
+    if (size == 0 || (step > 0 ? begin >= end : begin <= end))
         return hk_slice(x, axis, 0, 0);
     if (step == 1)
         return hk_slice(x, axis, begin, end);
