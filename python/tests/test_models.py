@@ -52,7 +52,7 @@ def test_network(tmp_path):
     net = hk.Model(tmp_path / "net.onnx")
     assert net.parameters() == {}
     assert net.inputs == [("images", hk.float32, ("batch", 3, 224, 224))]
-    images = hk.random.uniform(size=(2, 3, 224, 224))
+    images = hk.random.uniform(shape=(2, 3, 224, 224))
     a = hk.nn.functional.conv2d(images, hk.asarray(weights["w"]), hk.asarray(weights["b"]), stride=2, padding=1)
     wanted = np.asarray(hk.nn.functional.relu(a).mean(axis=(2, 3))) @ weights["v"].T
     for _ in range(3):
@@ -71,7 +71,7 @@ def test_training(tmp_path):
     save_network(tmp_path / "net.onnx")
     net = hk.Model(tmp_path / "net.onnx", trainable=True)
     assert set(net.parameters()) == {"w", "b", "v"}
-    images, labels = hk.random.uniform(size=(4, 3, 224, 224)), hk.asarray([1, 2, 3, 4])
+    images, labels = hk.random.uniform(shape=(4, 3, 224, 224)), hk.asarray([1, 2, 3, 4])
     parameters = list(net.parameters().values())
     for p in parameters:
         p.attach_grad()
@@ -95,7 +95,7 @@ def test_guide(tmp_path):
         pytest.skip("this is no build folder")
     subprocess.run(["cc", "serve.c", "-o", "serve", *flags], cwd=tmp_path, check=True)
     printed = subprocess.run(["./serve"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
-    assert re.fullmatch(r"\[\d\] @cpu:0\n", printed)
+    assert re.fullmatch(r"\[\d\] int64 @cpu:0\n", printed)
 
 
 def test_operators():
