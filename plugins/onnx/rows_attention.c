@@ -413,9 +413,13 @@ const onnx_row onnx_rows_attention[] = {
     {"RotaryEmbedding", run_rotary, 0},
     {"SwiGLU", run_swiglu, 0},
     {"ai.onnx.preview:FlexAttention", run_flex_attention, ONNX_NEW},
+    {"com.microsoft:Attention", onnx_run_ms_attention, 0},
     {"com.microsoft:BiasGelu", run_ms_gelu, 0},
     {"com.microsoft:FastGelu", run_fast_gelu, 0},
     {"com.microsoft:Gelu", run_ms_gelu, 0},
+    {"com.microsoft:GroupQueryAttention", onnx_run_ms_group_query, 0},
+    {"com.microsoft:MultiHeadAttention", onnx_run_ms_multi_head, 0},
     {"com.microsoft:QuickGelu", run_quick_gelu, 0},
+    {"com.microsoft:RotaryEmbedding", onnx_run_ms_rotary, 0},
     {NULL, NULL, 0},
 };

@@ -302,6 +302,43 @@ static bool run_skip_rms_norm(onnx_call *call)
     return skip_norm(call, 0, true);
 }
 
+/* ---- com.microsoft:EmbedLayerNormalization ------------------------------------------------------------- */
+
+/* How many of each row of a mask (n, l) are not 0, int32. */
+static bool give_mask_index(onnx_call *call, hk_array *ids)
+{
+    hk_array *mask = onnx_in(call, 7);
+    if (!onnx_wants(call, 1))
+        return true;
+    hk_array *counts =
+        mask ? hk_count_nonzero(mask, &(hk_count_nonzero_options){.axes = hk_shape(-1)})
+             : hk_zeros(hk_shape(hk_dim(ids, 0)), HK_I64, call->device);
+    return onnx_out(call, 1, onnx_to(counts, HK_I32));
+}
+
+/* The norm of the sum of a word's, its place's and its segment's rows. */
+static bool run_embed_layer_norm(onnx_call *call)
+{
+    hk_array *ids = onnx_in(call, 0), *segments = onnx_in(call, 1), *places = onnx_in(call, 8);
+    hk_array *words = onnx_in(call, 2), *of_places = onnx_in(call, 3),
+             *of_segments = onnx_in(call, 4);
+    if (!ids || hk_ndim(ids) != 2)
+        return onnx_refuse(call, HK_INVALID_ARGUMENT, "input_ids must be (n, l)");
+    if (!onnx_needs_floats(call, words, "word_embedding", 2) ||
+        !onnx_needs_floats(call, of_places, "position_embedding", 2))
+        return false;
+    if (!places)
+        places = hk_sequence(0, 1, hk_dim(ids, 1), HK_I64, call->device);
+    hk_array *sum = hk_add(onnx_wide(hk_index_select(words, ids, 0)),
+                           onnx_wide(hk_index_select(of_places, places, 0)));
+    if (segments && of_segments)
+        sum = hk_add(sum, onnx_wide(hk_index_select(of_segments, segments, 0)));
+    hk_array *y = layer_norm(sum, hk_ndim(sum) - 1, onnx_in(call, 5), onnx_in(call, 6),
+                             onnx_float(call, "epsilon", (double)1e-12f), false);
+    return onnx_out(call, 0, onnx_to(y, hk_array_dtype(words))) && give_mask_index(call, ids) &&
+           onnx_out(call, 2, onnx_to(sum, hk_array_dtype(words)));
+}
+
 /* ---- LRN, LpNormalization, MeanVarianceNormalization ----------------------------------------------------- */
 
 /* x / (bias + alpha * mean of squares of neighbouring channels) ^ beta */
@@ -432,6 +469,7 @@ const onnx_row onnx_rows_norm[] = {
     {"RMSNormalization", run_rms_norm, 0},
     {"SimplifiedLayerNormalization", run_rms_norm, 0},
     {"Softmax", run_softmax, 0},
+    {"com.microsoft:EmbedLayerNormalization", run_embed_layer_norm, 0},
     {"com.microsoft:SkipLayerNormalization", run_skip_layer_norm, 0},
     {"com.microsoft:SkipSimplifiedLayerNormalization", run_skip_rms_norm, 0},
     {NULL, NULL, 0},
