@@ -210,27 +210,28 @@ static bool read_sizes(onnx_call *call, resize *self, hk_dims shape)
 
 /* ---- tables ---------------------------------------------------------------------------------------- */
 
-/* Where entry i of the result lies in the axis, which has `in` entries. */
-static double place_of(const resize *self, int axis, double in, double i)
+/* Where entry i of the result lies in the axis, which has `in` entries. In float32, as scales are: so places that are meant to be whole
+ * numbers, or halves between them, mostly are. */
+static float place_of(const resize *self, int axis, float in, float i)
 {
-    const double scale = self->scale[axis], out = scale * in, whole = (double)self->out[axis];
-    const double start = self->start[axis], end = self->end[axis];
+    const float scale = (float)self->scale[axis], out = scale * in, whole = (float)self->out[axis];
+    const float start = (float)self->start[axis], end = (float)self->end[axis];
     switch (self->place) {
     case HALF_PIXEL_SYMMETRIC:
-        return in / 2 * (1 - whole / out) + (i + .5) / scale - .5;
+        return in / 2 * (1 - whole / out) + (i + .5f) / scale - .5f;
     case PYTORCH_HALF_PIXEL:
-        return whole > 1 ? (i + .5) / scale - .5 : 0;
+        return whole > 1 ? (i + .5f) / scale - .5f : 0;
     case ALIGN_CORNERS:
         return out == 1 ? 0 : i * (in - 1) / (out - 1);
     case ASYMMETRIC:
         return i / scale;
     case TF_HALF_PIXEL:
-        return (i + .5) / scale;
+        return (i + .5f) / scale;
     case TF_CROP:
         return out == 1 ? (start + end) * (in - 1) / 2
                         : start * (in - 1) + i * (end - start) * (in - 1) / (out - 1);
     default:
-        return (i + .5) / scale - .5;
+        return (i + .5f) / scale - .5f;
     }
 }
 
@@ -270,7 +271,7 @@ static double taps_of(const resize *self, int axis)
 
 static void fill_row(const resize *self, int axis, double in, table *rows, int64_t i)
 {
-    const double place = place_of(self, axis, in, (double)i), most = in - 1;
+    const double place = (double)place_of(self, axis, (float)in, (float)i), most = in - 1;
     int64_t *entries = rows->entries + i * rows->count;
     double *weights = rows->weights + i * rows->count, sum = 0;
     if (rows->is_beyond)

@@ -73,9 +73,10 @@ static taps taps_of(hk_array *place, int64_t size, onnx_between between, onnx_be
     taps self = {0};
     if (between == ONNX_NEAREST)
         place = hk_round(place);
-    if (beyond == ONNX_EDGES)
+    /* A cubic goes on beyond the edges, its elements do not. */
+    if (beyond == ONNX_EDGES && between != ONNX_CUBIC)
         place = hk_clip(place, 0, (double)size - 1);
-    else if (beyond != ONNX_ZEROS)
+    else if (beyond == ONNX_MIRROR || beyond == ONNX_MIRROR_MIDDLE)
         place = reflected(place, size, beyond);
     /* Far beyond x all is alike; indices are to stay small. */
     place = hk_clip(place, -4, (double)size + 4);
