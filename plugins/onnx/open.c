@@ -94,6 +94,21 @@ static void find_weights(const onnx_graph *graph, bool *is_weight)
     }
 }
 
+/* Scales of numbers of few bits stay as they are, so that what they are weights of is computed once. */
+static void find_scales(const onnx_graph *graph, bool *is_scale)
+{
+    for (int i = 0; i < graph->node_count; i++) {
+        const onnx_node *node = &graph->nodes[i];
+        const char *op = node->proto->op_type;
+        if ((!strcmp(op, "DequantizeLinear") || !strcmp(op, "QuantizeLinear")) &&
+            node->input_count > 1 && node->inputs[1] >= 0)
+            is_scale[node->inputs[1]] = true;
+        for (size_t j = 0; j < node->proto->n_attribute; j++)
+            if (node->graphs[j])
+                find_scales(node->graphs[j], is_scale);
+    }
+}
+
 static bool is_floating(hk_dtype dtype)
 {
     return dtype == HK_F32 || dtype == HK_F64 || dtype == HK_F16 || dtype == HK_BF16;
@@ -104,17 +119,20 @@ static bool find_parameters(onnx_model *self, onnx_problem *problem)
 {
     enum { FEW = 8 };
     bool *is_weight = calloc((size_t)self->slot_count + 1, sizeof *is_weight);
+    bool *is_scale = calloc((size_t)self->slot_count + 1, sizeof *is_scale);
     hk_array **parameters = calloc((size_t)self->slot_count + 1, sizeof(hk_array *));
     const char **names = calloc((size_t)self->slot_count + 1, sizeof(char *));
     self->source.parameters = parameters;
     self->source.parameter_names = names;
-    bool is_good = is_weight && parameters && names;
-    if (is_good)
+    bool is_good = is_weight && is_scale && parameters && names;
+    if (is_good) {
         find_weights(self->main, is_weight);
+        find_scales(self->main, is_scale);
+    }
     for (int i = 0; i < self->slot_count && is_good; i++) {
         onnx_value *value = self->constants[i];
         if (!value || !is_floating(hk_array_dtype(value->x)) ||
-            !(is_weight[i] || hk_size(value->x) > FEW))
+            !(is_weight[i] || (hk_size(value->x) > FEW && !is_scale[i])))
             continue;
         hk_array *x = value->x;
         if (hk_array_device(x).handle != self->device.handle) {
@@ -127,6 +145,7 @@ static bool find_parameters(onnx_model *self, onnx_problem *problem)
         names[self->source.parameter_count++] = self->names[i];
     }
     free(is_weight);
+    free(is_scale);
     return is_good || onnx_wrong(problem, HK_OUT_OF_MEMORY, "out of host memory");
 }
 

@@ -1,5 +1,5 @@
 /* Numbers of few bits with scales, and exact sums of their products. */
-#include "exact_conv.h"
+#include "exact.h"
 #include "rows.h"
 #include "shapes.h"
 
@@ -156,16 +156,15 @@ static hk_array *beside(hk_array *s, bool rows)
 }
 
 /* Whole numbers less their zero point, as floats. */
-static hk_array *centred(hk_array *x, hk_array *zero, hk_dtype as)
+static hk_array *centred(hk_array *x, hk_array *zero)
 {
-    x = hk_cast(x, as);
-    return zero ? hk_subtract(x, hk_cast(zero, as)) : x;
+    x = hk_cast(x, HK_F32);
+    return zero ? hk_subtract(x, hk_cast(zero, HK_F32)) : x;
 }
 
-/* Sums of products, exactly: as floats while no sum can pass what they hold of whole numbers, else as doubles. */
+/* Sums of products, exactly, as int64. A vector counts as a row on the left, and as a column on the right. */
 static hk_array *product(onnx_call *call, int a_input, int a_zero, int b_input, int b_zero)
 {
-    enum { MOST_IN_FLOATS = 258 }; /* 255 * 255 * 258 < 2^24 */
     hk_array *a = onnx_in(call, a_input), *b = onnx_in(call, b_input);
     hk_array *za = onnx_in(call, a_zero), *zb = onnx_in(call, b_zero);
     if (!a || !b || hk_ndim(a) < 1 || hk_ndim(b) < 1 || hk_dtype_bytes(hk_array_dtype(a)) != 1 ||
@@ -173,16 +172,20 @@ static hk_array *product(onnx_call *call, int a_input, int a_zero, int b_input, 
         onnx_refuse(call, HK_INVALID_ARGUMENT, "expected two matrices of int8 or uint8");
         return NULL;
     }
-    const hk_dtype as = hk_dim(a, -1) <= MOST_IN_FLOATS ? HK_F32 : HK_F64;
-    a = centred(a, za ? beside(za, hk_ndim(a) > 1) : NULL, as);
-    b = centred(b, zb ? beside(zb, false) : NULL, as);
-    return hk_matmul(a, b);
+    const bool is_row = hk_ndim(a) == 1, is_column = hk_ndim(b) == 1;
+    a = centred(a, za ? beside(za, !is_row) : NULL);
+    b = centred(b, zb ? beside(zb, false) : NULL);
+    a = is_row ? hk_expand_dims(a, 0) : a;
+    b = is_column ? hk_expand_dims(b, 1) : b;
+    hk_array *y = onnx_exact_matmul(a, b);
+    y = is_column ? hk_squeeze(y, -1) : y;
+    return is_row ? hk_squeeze(y, is_column ? -1 : -2) : y;
 }
 
 static bool run_matmul_integer(onnx_call *call)
 {
     hk_array *y = product(call, 0, 2, 1, 3);
-    return y && onnx_out(call, 0, hk_wrap(hk_cast(y, HK_I64), HK_I32));
+    return y && onnx_out(call, 0, hk_wrap(y, HK_I32));
 }
 
 /* Sums by their scales to numbers of few bits. */
@@ -224,21 +227,22 @@ static hk_array *convolved(onnx_call *call, int x_zero, int w_input, int w_zero)
 {
     hk_array *x = onnx_in(call, 0), *w = onnx_in(call, w_input);
     hk_array *zx = onnx_in(call, x_zero), *zw = onnx_in(call, w_zero);
-    if (!x || !w || (zx && hk_size(zx) != 1) ||
+    if (!x || !w || hk_dtype_bytes(hk_array_dtype(x)) != 1 ||
+        hk_dtype_bytes(hk_array_dtype(w)) != 1 || (zx && hk_size(zx) != 1) ||
         (zw && hk_size(zw) != 1 && hk_size(zw) != hk_dim(w, 0))) {
         onnx_refuse(call, HK_INVALID_ARGUMENT,
                     "an image or weights are missing, or zero points do not fit them");
         return NULL;
     }
-    x = centred(x, zx ? hk_reshape(zx, hk_shape()) : NULL, HK_F64);
-    w = centred(w, zw ? of_outputs(zw, hk_ndim(w), true) : NULL, HK_F64);
+    x = centred(x, zx ? hk_reshape(zx, hk_shape()) : NULL);
+    w = centred(w, zw ? of_outputs(zw, hk_ndim(w), true) : NULL);
     return onnx_exact_conv(call, x, w);
 }
 
 static bool run_conv_integer(onnx_call *call)
 {
     hk_array *y = convolved(call, 2, 1, 3);
-    return y && onnx_out(call, 0, hk_wrap(hk_cast(y, HK_I64), HK_I32));
+    return y && onnx_out(call, 0, hk_wrap(y, HK_I32));
 }
 
 static bool run_qlinear_conv(onnx_call *call)
@@ -255,7 +259,7 @@ static bool run_qlinear_conv(onnx_call *call)
         return onnx_refuse(call, HK_INVALID_ARGUMENT,
                            "scales, zero points or a bias do not fit %" PRId64 " outputs", outputs);
     if (bias)
-        sums = hk_add(sums, hk_cast(of_outputs(bias, ndim, false), HK_F64));
+        sums = hk_add(sums, hk_cast(of_outputs(bias, ndim, false), HK_I64));
     hk_array *by = hk_multiply(hk_cast(hk_reshape(x, hk_shape()), HK_F32),
                                hk_cast(of_outputs(w, ndim, false), HK_F32));
     by = hk_divide(by, hk_cast(hk_reshape(y, hk_shape()), HK_F32));

@@ -1,7 +1,46 @@
-#include "exact_conv.h"
+#include "exact.h"
 #include "shapes.h"
 
 #include <inttypes.h>
+
+/* ---- products of matrices ------------------------------------------------------------------------------ */
+
+/* So many products of 255 and 255 add up to what a float holds: 255 * 255 * 258 < 2^24. */
+enum { MOST_IN_FLOATS = 258 };
+
+/* The axis in parts of `size`, zeros behind the last, which are counted by a new first axis; ones in front of other axes, up to ndim. */
+static hk_array *in_parts(hk_array *x, int axis, int64_t parts, int64_t size, int ndim)
+{
+    const hk_dims has = hk_dims_get(x);
+    hk_dims cut = {.ndim = has.ndim + 1}, to = {.ndim = ndim + 1};
+    x = onnx_surround(x, axis, (const int64_t[]){0, parts * size - has.dims[axis]},
+                      onnx_number_like(0, x));
+    for (int i = 0; i < cut.ndim; i++)
+        cut.dims[i] = i == axis ? parts : i == axis + 1 ? size : has.dims[i - (i > axis)];
+    x = hk_moveaxis(hk_reshape(x, cut), axis, 0);
+    for (int i = 0; i <= ndim; i++) {
+        const int from = i - (ndim - has.ndim);
+        to.dims[i] = i == 0 ? parts : from < 1 ? 1 : hk_dim(x, from);
+    }
+    return hk_reshape(x, to);
+}
+
+hk_array *onnx_exact_matmul(hk_array *a, hk_array *b)
+{
+    const int64_t depth = hk_dim(a, -1), parts = (depth + MOST_IN_FLOATS - 1) / MOST_IN_FLOATS;
+    const int ndim = hk_ndim(a) > hk_ndim(b) ? hk_ndim(a) : hk_ndim(b);
+    if (parts <= 1 || depth != hk_dim(b, -2))
+        return hk_cast(hk_matmul(a, b), HK_I64);
+    if (ndim == HK_MAX_NDIM)
+        return hk_cast(hk_matmul(hk_cast(a, HK_F64), hk_cast(b, HK_F64)), HK_I64);
+    const int64_t size = (depth + parts - 1) / parts;
+    a = in_parts(a, hk_ndim(a) - 1, parts, size, ndim);
+    b = in_parts(b, hk_ndim(b) - 2, parts, size, ndim);
+    const hk_sum_options sum = {.axes = hk_shape(0)};
+    return hk_sum(hk_cast(hk_matmul(a, b), HK_I32), &sum);
+}
+
+/* ---- convolutions: windows become the columns of a matrix ---------------------------------------------- */
 
 enum { MOST_AXES = 3 };
 
@@ -130,9 +169,9 @@ hk_array *onnx_exact_conv(onnx_call *call, hk_array *x, hk_array *w)
         to.dims[2 + i] = self.out[i];
     }
     if (n == 0 || channels == 0 || outputs == 0)
-        return hk_zeros(to, HK_F64, call->device);
+        return hk_zeros(to, HK_I64, call->device);
     x = view_of(hk_contiguous(x), &self);
     x = hk_reshape(hk_contiguous(x), hk_shape(n, self.groups, entries, count));
     w = hk_reshape(w, hk_shape(self.groups, outputs / self.groups, entries));
-    return hk_reshape(hk_matmul(w, x), to);
+    return hk_reshape(onnx_exact_matmul(w, x), to);
 }
