@@ -9,6 +9,6 @@ extern const onnx_row onnx_rows_attention[], onnx_rows_control[], onnx_rows_conv
     onnx_rows_elementwise[], onnx_rows_image[], onnx_rows_index[], onnx_rows_loss[],
     onnx_rows_matmul[], onnx_rows_norm[], onnx_rows_pad[], onnx_rows_pool[], onnx_rows_quantized[],
     onnx_rows_random[], onnx_rows_recurrent[], onnx_rows_reduce[], onnx_rows_sequence[],
-    onnx_rows_shape[], onnx_rows_signal[], onnx_rows_sort[];
+    onnx_rows_shape[], onnx_rows_signal[], onnx_rows_sort[], onnx_rows_text[];
 
 #endif

@@ -9,7 +9,7 @@ static const onnx_row *const families[] = {
     onnx_rows_image,     onnx_rows_index,     onnx_rows_loss,   onnx_rows_matmul,
     onnx_rows_norm,      onnx_rows_pad,       onnx_rows_pool,   onnx_rows_quantized,
     onnx_rows_random,    onnx_rows_recurrent, onnx_rows_reduce, onnx_rows_sequence,
-    onnx_rows_shape,     onnx_rows_signal,    onnx_rows_sort,
+    onnx_rows_shape,     onnx_rows_signal,    onnx_rows_sort,   onnx_rows_text,
 };
 
 const onnx_row *onnx_row_find(const char *domain, const char *name)
