@@ -201,8 +201,11 @@ static bool give_states(rounds *self)
 static bool loop(rounds *self, int64_t most, bool truth, hk_dtype number)
 {
     onnx_call *call = self->call;
+    enum { MOST_ROUNDS = 1 << 24 };
     bool is_good = true;
     for (int64_t i = 0; i < most && truth && is_good; i++) {
+        if (i == MOST_ROUNDS)
+            return onnx_refuse(call, HK_UNSUPPORTED, "a loop of more than %d rounds", MOST_ROUNDS);
         put(&self->inputs[0], onnx_held_number(call, i, number));
         is_good = self->inputs[0] && rounds_go(self);
         is_good = is_good && onnx_value_truth(call, self->made[0], 0, &truth);

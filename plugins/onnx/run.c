@@ -28,8 +28,9 @@ void onnx_memo_release(hk_model_memo *memo)
 /* Counted by the memo too. Behind the first value that has been looked at shapes decide no more: nothing is kept there. */
 static bool remember(onnx_run *run, onnx_value *value)
 {
+    enum { MOST_KEPT = 1 << 20 }; /* what long loops make behind these is made anew */
     onnx_memo *self = run->made;
-    if (!self || run->is_loose)
+    if (!self || run->is_loose || self->count == MOST_KEPT)
         return true;
     if (self->count == self->capacity) {
         const int capacity = self->capacity ? 2 * self->capacity : 64;
