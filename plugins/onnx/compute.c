@@ -29,9 +29,10 @@ bool onnx_has_failed(onnx_call *call, hk_array *x)
     if (hk_ndim(x) || hk_size(x))
         return false;
     const hk_status *status = hk_error_now(x);
-    if (!hk_ok(status))
-        onnx_refuse(call, hk_status_code(status), "%s", hk_status_message(status));
-    return !hk_ok(status);
+    if (hk_ok(status)) /* what it was made of may yet tell more */
+        status = hk_wait(x);
+    onnx_refuse(call, hk_status_code(status), "%s", hk_status_message(status));
+    return true;
 }
 
 bool onnx_needs_floats(onnx_call *call, hk_array *x, const char *name, int least)

@@ -104,7 +104,7 @@ static bool region_of(hk_task_call *call, const pool *self, int64_t r, region *i
         it->start[axis] = begin;
         it->part[axis] = size / (double)(axis ? self->columns : self->rows);
         const double places = self->samples ? (double)self->samples : ceil(it->part[axis]);
-        if (!(places <= 10000) || !isfinite(begin)) {
+        if (!(places <= 1024) || !isfinite(begin)) {
             hk_task_refuse(call, "rois[%" PRId64 "] is from %g to %g, which is too large", r, begin,
                            end);
             return false;
@@ -213,9 +213,9 @@ bool onnx_run_roi_align(onnx_call *call)
                        .is_region = !halves};
     if (!size_fits(call, self.rows, self.columns))
         return false;
-    if (self.samples < 0 || self.samples > 10000)
+    if (self.samples < 0 || self.samples > 1024)
         return onnx_refuse(call, HK_OUT_OF_RANGE,
-                           "sampling_ratio is %" PRId64 ", but must be from 0 to 10000",
+                           "sampling_ratio is %" PRId64 ", but must be from 0 to 1024",
                            self.samples);
     if (!self.is_max && !onnx_text_is(call, "mode", "avg", "avg"))
         return onnx_refuse(call, HK_INVALID_ARGUMENT, "mode must be avg or max");

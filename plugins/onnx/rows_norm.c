@@ -282,6 +282,8 @@ static bool skip_norm(onnx_call *call, int beta, bool is_rms)
     const hk_dtype dtype = hk_array_dtype(x);
     hk_array *sum = hk_add(onnx_wide(x), onnx_wide(skip));
     sum = bias ? hk_add(sum, onnx_wide(bias)) : sum;
+    if (onnx_has_failed(call, sum))
+        return false;
     const int axis = hk_ndim(sum) - 1;
     hk_array *y =
         layer_norm(sum, axis, onnx_in(call, 2), beta ? onnx_in(call, beta) : NULL, epsilon, is_rms);
@@ -333,6 +335,8 @@ static bool run_embed_layer_norm(onnx_call *call)
                            onnx_wide(hk_index_select(of_places, places, 0)));
     if (segments && of_segments)
         sum = hk_add(sum, onnx_wide(hk_index_select(of_segments, segments, 0)));
+    if (onnx_has_failed(call, sum))
+        return false;
     hk_array *y = layer_norm(sum, hk_ndim(sum) - 1, onnx_in(call, 5), onnx_in(call, 6),
                              onnx_float(call, "epsilon", (double)1e-12f), false);
     return onnx_out(call, 0, onnx_to(y, hk_array_dtype(words))) && give_mask_index(call, ids) &&

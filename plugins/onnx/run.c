@@ -236,7 +236,8 @@ bool onnx_text_is(const onnx_call *call, const char *name, const char *text, con
     const Onnx__AttributeProto *found = onnx_attribute(call, name);
     if (!found)
         return otherwise && !strcmp(text, otherwise);
-    return found->s.len == strlen(text) && !memcmp(found->s.data, text, found->s.len);
+    return found->s.len == strlen(text) &&
+           (!found->s.len || !memcmp(found->s.data, text, found->s.len));
 }
 
 int onnx_ints(onnx_call *call, const char *name, int64_t *values, int most)
