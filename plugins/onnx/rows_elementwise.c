@@ -158,11 +158,18 @@ static bool run_shift(onnx_call *call)
     return onnx_out(call, 0, left ? hk_bitwise_left_shift(x, y) : hk_bitwise_right_shift(x, y));
 }
 
+/* Until opset 6 slopes of one axis are those of channels. */
 static bool run_prelu(onnx_call *call)
 {
     hk_array *x = onnx_in(call, 0), *slope = onnx_in(call, 1);
     if (!x || !slope)
         return onnx_out(call, 0, NULL);
+    if (onnx_opset(call) < 7 && hk_ndim(slope) == 1 && hk_ndim(x) > 2) {
+        hk_dims shape = {.ndim = hk_ndim(x) - 1, .dims = {hk_dim(slope, 0)}};
+        for (int i = 1; i < shape.ndim; i++)
+            shape.dims[i] = 1;
+        slope = hk_reshape(slope, shape);
+    }
     return onnx_out(call, 0,
                     hk_where(hk_less(x, onnx_number_like(0, x)), hk_multiply(x, slope), x));
 }
