@@ -77,17 +77,60 @@ static hk_array *attend_plainly(onnx_attention *self, hk_array *q, hk_array *k, 
     return hk_matmul(scores, v);
 }
 
+/* A mask for the queries of `times` heads as queries of one: (…, heads, times l, s). l: of one head. */
+static hk_array *mask_of_groups(hk_array *mask, int64_t key_heads, int64_t times, int64_t l)
+{
+    const hk_dims from = hk_dims_get(mask);
+    hk_dims all = {.ndim = 5, .dims = {1, 1, 1, 1, 1}}; /* (n, heads, times, l, s) */
+    if (from.ndim > 4)
+        return mask; /* which is refused */
+    for (int i = 0; i < from.ndim; i++) {
+        const int axis = 4 - from.ndim + i;
+        all.dims[axis < 2 ? axis : axis + 1] = from.dims[i];
+    }
+    if (all.dims[1] > 1) {
+        all.dims[1] = key_heads;
+        all.dims[2] = times;
+    }
+    mask = hk_reshape(mask, all);
+    if (all.dims[2] > 1 || all.dims[3] > 1) {
+        all.dims[2] = times;
+        all.dims[3] = l;
+        mask = hk_broadcast_to(mask, all);
+    }
+    return hk_reshape(mask,
+                      hk_shape(all.dims[0], all.dims[1], all.dims[2] * all.dims[3], all.dims[4]));
+}
+
+/* Heads that share keys are queries of one head: keys are not copied. */
+static hk_array *attend_in_groups(onnx_attention *self, hk_array *q, hk_array *k, hk_array *v,
+                                  int64_t times)
+{
+    const hk_dims shape = hk_dims_get(q);
+    const int64_t l = shape.dims[2], key_heads = hk_dim(k, 1);
+    hk_array *mask = mask_of(self);
+    q = hk_reshape(q, hk_shape(shape.dims[0], key_heads, times * l, shape.dims[3]));
+    hk_array *y = hk_scaled_dot_product_attention(
+        q, k, v, mask ? mask_of_groups(mask, key_heads, times, l) : NULL,
+        &(hk_scaled_dot_product_attention_options){.scale =
+                                                       self->scale == 0 ? HK_ZERO : self->scale});
+    return hk_reshape(y, hk_shape(shape.dims[0], shape.dims[1], l, hk_dim(v, 3)));
+}
+
 hk_array *onnx_attend(onnx_attention *self)
 {
     const int64_t times = hk_dim(self->q, 1) / hk_dim(self->k, 1);
     hk_array *q = onnx_to(self->q, self->dtype), *k = onnx_to(self->k, self->dtype);
     hk_array *v = onnx_to(self->v, self->dtype);
+    self->scores = NULL;
+    const bool is_plain = self->cap == 0 && self->wanted == ONNX_SCORES_NONE;
+    if (is_plain && times > 1 && !self->is_causal)
+        return attend_in_groups(self, q, k, v, times);
     if (times != 1) {
         k = hk_repeat(k, times, 1);
         v = hk_repeat(v, times, 1);
     }
-    self->scores = NULL;
-    if (self->cap > 0 || self->wanted != ONNX_SCORES_NONE)
+    if (!is_plain)
         return attend_plainly(self, q, k, v);
     return hk_scaled_dot_product_attention(
         q, k, v, mask_of(self),

@@ -114,26 +114,26 @@ static bool region_of(hk_task_call *call, const pool *self, int64_t r, region *i
     return true;
 }
 
-/* One place of a part, for all channels. */
-static void add_place(const pool *self, const hk_task_view *x, const hk_task_view *y, int64_t from,
-                      int64_t to, const around *here, bool is_first)
+/* What a part has at some places, of one channel: their sum, or the largest share of an element. */
+static double gather(const pool *self, const hk_task_view *x, int64_t plane, const around *places,
+                     int64_t count, double before)
 {
-    const int64_t plane = x->shape.dims[2] * x->shape.dims[3], parts = self->rows * self->columns;
-    for (int64_t c = 0; c < x->shape.dims[1]; c++) {
-        double sum = 0, most = -INFINITY;
-        for (int i = 0; i < 4; i++) {
-            const double value = here->weight[i] != 0
-                                     ? here->weight[i] * element(x, from + c * plane + here->at[i])
-                                     : 0;
-            sum += value;
-            most = value > most || isnan(value) ? value : most;
+    double sum = before;
+    for (int64_t i = 0; i < count; i++)
+        for (int j = 0; j < 4; j++) {
+            const double weight = places[i].weight[j];
+            const double share = weight != 0 ? weight * element(x, plane + places[i].at[j]) : 0;
+            if (!self->is_max)
+                sum += share;
+            else
+                sum = share > sum || isnan(share) ? share : sum;
         }
-        const double before = element(y, to + c * parts);
-        const double largest = is_first || most > before || isnan(most) ? most : before;
-        put(y, to + c * parts, self->is_max ? largest : before + sum);
-    }
+    return sum;
 }
 
+enum { PLACES = 64 };
+
+/* A part of a region, all channels: some places at a time. */
 static void align_part(const pool *self, const hk_task_view *x, const hk_task_view *y,
                        const region *it, int64_t r, int64_t part)
 {
@@ -142,18 +142,25 @@ static void align_part(const pool *self, const hk_task_view *x, const hk_task_vi
     const int64_t to = r * channels * parts + part, count = it->places[0] * it->places[1];
     const double top = it->start[0] + (double)(part / self->columns) * it->part[0];
     const double left = it->start[1] + (double)(part % self->columns) * it->part[1];
-    for (int64_t c = 0; c < channels; c++)
-        put(y, to + c * parts, 0);
-    for (int64_t i = 0; i < count; i++) {
-        const double row = (double)(i / it->places[1]) + .5,
-                     column = (double)(i % it->places[1]) + .5;
-        const around here =
-            around_of(top + row * it->part[0] / (double)it->places[0],
-                      left + column * it->part[1] / (double)it->places[1], height, width);
-        add_place(self, x, y, it->batch * channels * height * width, to, &here, i == 0);
+    const double start = self->is_max && count > 0 ? -INFINITY : 0;
+    around places[PLACES];
+    for (int64_t first = 0; first < count || first == 0; first += PLACES) {
+        const int64_t some = count - first < PLACES ? count - first : PLACES;
+        for (int64_t i = 0; i < some; i++) {
+            const double row = (double)((first + i) / it->places[1]) + .5;
+            const double column = (double)((first + i) % it->places[1]) + .5;
+            places[i] =
+                around_of(top + row * it->part[0] / (double)it->places[0],
+                          left + column * it->part[1] / (double)it->places[1], height, width);
+        }
+        const bool is_last = first + PLACES >= count;
+        const double by = is_last && !self->is_max && count > 1 ? (double)count : 1;
+        for (int64_t c = 0; c < channels; c++) {
+            const int64_t plane = (it->batch * channels + c) * height * width;
+            const double before = first ? element(y, to + c * parts) : start;
+            put(y, to + c * parts, gather(self, x, plane, places, some, before) / by);
+        }
     }
-    for (int64_t c = 0; c < channels && !self->is_max && count > 1; c++)
-        put(y, to + c * parts, element(y, to + c * parts) / (double)count);
 }
 
 static void align(hk_task_call *call)
