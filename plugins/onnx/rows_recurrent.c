@@ -1,4 +1,5 @@
 /* Recurrent layers: the products with x of all steps at once, then one step after the other. */
+#include "cell.h"
 #include "compute.h"
 #include "rows.h"
 
@@ -214,7 +215,15 @@ static hk_array *peep(const cell *self, hk_array *x, hk_array *c, int index)
     return self->peepholes ? hk_add(x, hk_multiply(c, gate(self, self->peepholes, index))) : x;
 }
 
-/* i, o, f, c; peepholes i, o, f */
+/* i, o, f, c by one call behind the product, where activations are the usual ones. */
+static void step_plain_lstm(cell *self, hk_array *x, hk_array **hidden, hk_array **c)
+{
+    hk_array *both = onnx_lstm_cell(x, hk_linear(self->hidden, self->recurrent, NULL), self->c);
+    *hidden = hk_index(both, 0, 0);
+    *c = hk_index(both, 0, 1);
+}
+
+/* The same by many, with peepholes of i, o and f. */
 static void step_lstm(cell *self, hk_array *x, hk_array **hidden, hk_array **c)
 {
     hk_array *gates = hk_add(x, hk_linear(self->hidden, self->recurrent, NULL));
@@ -389,6 +398,15 @@ static bool give(onnx_call *call, int index, hk_array *const *parts, const layer
     return onnx_out(call, index, onnx_to(y, hk_array_dtype(onnx_in(call, 0))));
 }
 
+/* Whether the layer is what most are. */
+static bool is_plain_lstm(onnx_call *call, const layer *self)
+{
+    bool is_usual = self->is_lstm && self->clip == INFINITY && !self->couples && !onnx_in(call, 7);
+    for (int i = 0; is_usual && i < 3 * self->directions; i++)
+        is_usual = self->activations[i].kind == (i % 3 ? TANH : SIGMOID);
+    return is_usual && onnx_has_cell(call, hk_array_dtype(onnx_wide(onnx_in(call, 0))));
+}
+
 static bool run_layer(onnx_call *call, layer *self, const activation_kind *otherwise, int each)
 {
     hk_array *out[2] = {NULL, NULL}, *hidden[2], *c[2];
@@ -396,6 +414,8 @@ static bool run_layer(onnx_call *call, layer *self, const activation_kind *other
     if (!read_layer(call, self) ||
         !read_activations(call, self->activations, otherwise, each, self->directions))
         return false;
+    if (is_plain_lstm(call, self))
+        self->step = step_plain_lstm;
     mark_inside(call, self);
     bool is_good = true;
     for (int d = 0; d < self->directions && is_good; d++) {
