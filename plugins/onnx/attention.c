@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* ---- attention -------------------------------------------------------------------------------------- */
+/* ---- attention ------------------------------------------------------------------------------- */
 
 bool onnx_attention_fits(onnx_call *call, const onnx_attention *self)
 {
@@ -30,7 +30,8 @@ bool onnx_attention_fits(onnx_call *call, const onnx_attention *self)
     return true;
 }
 
-/* Numbers to be added, -inf where a key is not seen; or bool, where there are no numbers; or NULL. */
+/* Numbers to be added, -inf where a key is not seen; or bool, where there are no numbers; or
+ * NULL. */
 static hk_array *mask_of(const onnx_attention *self)
 {
     if (!self->bias || !self->seen)
@@ -77,7 +78,8 @@ static hk_array *attend_plainly(onnx_attention *self, hk_array *q, hk_array *k, 
     return hk_matmul(scores, v);
 }
 
-/* A mask for the queries of `times` heads as queries of one: (…, heads, times l, s). l: of one head. */
+/* A mask for the queries of `times` heads as queries of one: (…, heads, times l, s). l: of one
+ * head. */
 static hk_array *mask_of_groups(hk_array *mask, int64_t key_heads, int64_t times, int64_t l)
 {
     const hk_dims from = hk_dims_get(mask);
@@ -138,7 +140,7 @@ hk_array *onnx_attend(onnx_attention *self)
             .causal = self->is_causal, .scale = self->scale == 0 ? HK_ZERO : self->scale});
 }
 
-/* ---- what is seen ----------------------------------------------------------------------------------- */
+/* ---- what is seen ---------------------------------------------------------------------------- */
 
 hk_array *onnx_integer_like(int64_t number, hk_array *x)
 {
@@ -174,7 +176,7 @@ hk_array *onnx_seen_first(onnx_call *call, int64_t s, hk_array *counts)
     return hk_less(keys, counts);
 }
 
-/* ---- heads ------------------------------------------------------------------------------------------ */
+/* ---- heads ----------------------------------------------------------------------------------- */
 
 bool onnx_split_heads(onnx_call *call, const char *name, int64_t heads, hk_array **x)
 {
@@ -196,7 +198,7 @@ hk_array *onnx_join_heads(hk_array *x)
                       hk_shape(shape.dims[0], shape.dims[2], shape.dims[1] * shape.dims[3]));
 }
 
-/* ---- rotation --------------------------------------------------------------------------------------- */
+/* ---- rotation -------------------------------------------------------------------------------- */
 
 hk_array *onnx_rotate(hk_array *x, hk_array *cos, hk_array *sin, int64_t width, bool interleaved)
 {

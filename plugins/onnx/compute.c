@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-/* ---- dtypes ------------------------------------------------------------------------------------- */
+/* ---- dtypes ---------------------------------------------------------------------------------- */
 
 bool onnx_is_half(hk_dtype dtype)
 {
@@ -50,7 +50,7 @@ bool onnx_needs_floats(onnx_call *call, hk_array *x, const char *name, int least
     return true;
 }
 
-/* ---- shapes ------------------------------------------------------------------------------------- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 bool onnx_same_dims(hk_dims x, hk_dims y)
 {
@@ -86,7 +86,7 @@ hk_array *onnx_pad_or_crop(hk_array *x, int axis, int64_t before, int64_t behind
     return width[0] || width[1] ? hk_pad(x, axis, width, HK_PAD_CONSTANT, 0) : x;
 }
 
-/* ---- windows ------------------------------------------------------------------------------------ */
+/* ---- windows --------------------------------------------------------------------------------- */
 
 int64_t onnx_window_span(const onnx_windows *windows, int axis)
 {

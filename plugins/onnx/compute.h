@@ -4,7 +4,7 @@
 
 #include "shapes.h"
 
-/* ---- dtypes ------------------------------------------------------------------------------------- */
+/* ---- dtypes ---------------------------------------------------------------------------------- */
 
 bool onnx_is_half(hk_dtype dtype);
 bool onnx_is_real(hk_dtype dtype);
@@ -14,10 +14,11 @@ hk_array *onnx_wide(hk_array *x);
 hk_array *onnx_to(hk_array *x, hk_dtype dtype);
 /* Refuses an x that is missing or not of floats, and one of fewer axes than least. */
 bool onnx_needs_floats(onnx_call *call, hk_array *x, const char *name, int least);
-/* x's own failure, where it has failed at its call, else false: what it looks like means nothing. */
+/* Whether x has failed at its call, so that its shape and dtype mean nothing: then refuses by its
+ * failure. */
 bool onnx_has_failed(onnx_call *call, hk_array *x);
 
-/* ---- shapes ------------------------------------------------------------------------------------- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 bool onnx_same_dims(hk_dims x, hk_dims y);
 /* The product of sizes begin … end - 1; -1: it overflows. */
@@ -27,7 +28,7 @@ hk_dims onnx_along(int64_t size, int axis, int ndim);
 /* x with zeros added, or entries taken away where the width is negative. */
 hk_array *onnx_pad_or_crop(hk_array *x, int axis, int64_t before, int64_t behind);
 
-/* ---- windows ------------------------------------------------------------------------------------ */
+/* ---- windows --------------------------------------------------------------------------------- */
 
 enum { ONNX_MOST_SPACE = HK_MAX_NDIM - 2 };
 
@@ -40,12 +41,13 @@ typedef struct onnx_windows {
     bool is_ceil;                 /* the last ones may go beyond what is behind */
 } onnx_windows;
 
-/* From the attributes strides, dilations, pads, auto_pad, kernel_shape and ceil_mode. x: (n, channels, …); sizes: of weights, or
- * NULL: kernel_shape tells. False after refusing. */
+/* From the attributes strides, dilations, pads, auto_pad, kernel_shape and ceil_mode. x: (n,
+ * channels, …); sizes: of weights, or NULL: kernel_shape tells. False after refusing. */
 bool onnx_windows_read(onnx_call *call, hk_dims x, const int64_t *sizes, onnx_windows *windows);
 /* How many entries a window spans, with what lies between those that it has. */
 int64_t onnx_window_span(const onnx_windows *windows, int axis);
-/* An attribute with a number from least to 2^31 - 1 for each axis, `otherwise` where it is left out. */
+/* An attribute with a number from least to 2^31 - 1 for each axis, `otherwise` where it is left
+ * out. */
 bool onnx_numbers_of_axes(onnx_call *call, const char *name, int64_t *values, int count,
                           int64_t least, int64_t otherwise);
 

@@ -44,7 +44,8 @@ static bool read_deform(onnx_call *call, hk_array *x, hk_array *w, hk_array *off
                        moves.dims[0], moves.dims[1]);
 }
 
-/* Where entries of windows are without offsets along an axis: (entries, windows). NULL: after refusing. */
+/* Where entries of windows are without offsets along an axis: (entries, windows). NULL: after
+ * refusing. */
 static hk_array *hold_places(onnx_call *call, const deform *self, int axis)
 {
     const onnx_windows *windows = &self->windows;

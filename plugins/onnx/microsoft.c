@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* ---- common ----------------------------------------------------------------------------------------- */
+/* ---- common ---------------------------------------------------------------------------------- */
 
 static hk_dtype compute_dtype(hk_array *x)
 {
@@ -32,8 +32,8 @@ static bool refuses_input(onnx_call *call, int index, const char *name)
            onnx_refuse(call, HK_UNSUPPORTED, "the input %s, which is not known", name);
 }
 
-/* A mask of keys: (n) how many there are, or numbers that are not 0 where a key counts, (n, s) or (n, l, s). Others are given
- * mask_filter_value, to which bias is added. */
+/* A mask of keys: (n) how many there are, or numbers that are not 0 where a key counts, (n, s)
+ * or (n, l, s). Others are given mask_filter_value, to which bias is added. */
 static bool read_key_mask(onnx_call *call, onnx_attention *self, int index)
 {
     hk_array *mask = onnx_in(call, index), *seen;
@@ -83,7 +83,7 @@ static bool give(onnx_call *call, onnx_attention *self, hk_dtype dtype)
            onnx_out(call, 0, onnx_to(onnx_join_heads(onnx_attend(self)), dtype));
 }
 
-/* ---- Attention -------------------------------------------------------------------------------------- */
+/* ---- Attention ------------------------------------------------------------------------------- */
 
 /* How wide queries, keys and values are. */
 static bool read_widths(onnx_call *call, hk_array *weights, int64_t *widths)
@@ -152,7 +152,7 @@ bool onnx_run_ms_attention(onnx_call *call)
     return give(call, &self, dtype);
 }
 
-/* ---- MultiHeadAttention ----------------------------------------------------------------------------- */
+/* ---- MultiHeadAttention ---------------------------------------------------------------------- */
 
 /* Part `index` of `count` of x (n, l, heads, count, d), as (n, heads, l, d). */
 static hk_array *unpacked(hk_array *x, int64_t index)
@@ -160,7 +160,8 @@ static hk_array *unpacked(hk_array *x, int64_t index)
     return hk_swapaxes(hk_index(x, 3, index), 1, 2);
 }
 
-/* Queries, keys or values of one input, (n, l, heads d), or with the heads as second axis; with their part of the bias. */
+/* Queries, keys or values of one input, (n, l, heads d), or with the heads as second axis; with
+ * their part of the bias. */
 static bool read_part(onnx_call *call, int index, const char *name, int64_t heads, int64_t *begin,
                       hk_array **part)
 {
@@ -231,7 +232,7 @@ bool onnx_run_ms_multi_head(onnx_call *call)
            onnx_out(call, 2, self.v);
 }
 
-/* ---- RotaryEmbedding -------------------------------------------------------------------------------- */
+/* ---- RotaryEmbedding ------------------------------------------------------------------------- */
 
 /* Rows of a table of angles for places (n or 1, l). */
 static hk_array *rows_of(hk_array *table, hk_array *places)
@@ -291,7 +292,7 @@ bool onnx_run_ms_rotary(onnx_call *call)
     return onnx_out(call, 0, is_flat ? onnx_join_heads(y) : y);
 }
 
-/* ---- GroupQueryAttention ---------------------------------------------------------------------------- */
+/* ---- GroupQueryAttention --------------------------------------------------------------------- */
 
 /* Queries, keys and values, or all three in one input. */
 static bool read_groups(onnx_call *call, onnx_attention *self)
@@ -323,7 +324,8 @@ static bool read_groups(onnx_call *call, onnx_attention *self)
            onnx_split_heads(call, "value", key_heads, &self->v);
 }
 
-/* What came before, (n, heads, room, d), with x from `starts` (n, 1, 1, 1) on, and room for `total`. */
+/* What came before, (n, heads, room, d), with x from `starts` (n, 1, 1, 1) on, and room for
+ * `total`. */
 static hk_array *with_past(onnx_call *call, hk_array *past, hk_array *x, hk_array *starts,
                            int64_t total)
 {

@@ -1,4 +1,5 @@
-/* Regions of images: what is in them, by kernels of the plug-in's own, and which of them to keep. */
+/* Regions of images: what is in them, by kernels of the plug-in's own, and which of them to
+ * keep. */
 #include "compute.h"
 #include "image.h"
 
@@ -6,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- common ---------------------------------------------------------------------------------------- */
+/* ---- common ---------------------------------------------------------------------------------- */
 
 typedef struct pool {
     double scale, offset;   /* from regions to elements of x */
@@ -44,7 +45,7 @@ static double pool_cost(const hk_task_call *call)
     return count;
 }
 
-/* ---- RoiAlign -------------------------------------------------------------------------------------- */
+/* ---- RoiAlign -------------------------------------------------------------------------------- */
 
 /* The four elements around a place, and their shares. */
 typedef struct around {
@@ -236,7 +237,7 @@ bool onnx_run_roi_align(onnx_call *call)
     return onnx_out(call, 0, onnx_to(y, hk_array_dtype(x)));
 }
 
-/* ---- MaxRoiPool ------------------------------------------------------------------------------------ */
+/* ---- MaxRoiPool ------------------------------------------------------------------------------ */
 
 /* The entries of part i of `count`, of an axis from first to last. */
 static void part_of(double first, double last, int64_t i, int64_t count, int64_t size,
@@ -323,9 +324,10 @@ bool onnx_run_max_roi_pool(onnx_call *call)
     return onnx_out(call, 0, onnx_to(y, hk_array_dtype(x)));
 }
 
-/* ---- NonMaxSuppression ----------------------------------------------------------------------------- */
+/* ---- NonMaxSuppression ----------------------------------------------------------------------- */
 
-/* How many there are depends on values: they are looked at here, and the result is what has been found. */
+/* How many there are depends on values: they are looked at here, and the result is what has been
+ * found. */
 typedef struct suppression {
     int64_t batches, classes, count; /* boxes */
     double *boxes, *scores;

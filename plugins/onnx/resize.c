@@ -1,4 +1,5 @@
-/* Resize: one axis after the other, by tables of the entries that each entry of the result is made of, and their weights. */
+/* Resize: one axis after the other, by tables of the entries that each entry of the result is
+ * made of, and their weights. */
 #include "compute.h"
 #include "image.h"
 
@@ -39,7 +40,7 @@ typedef struct table {
     bool *is_beyond; /* the result is the extrapolation value; NULL: never */
 } table;
 
-/* ---- attributes ------------------------------------------------------------------------------------ */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 /* Which of the texts the attribute is; -1 after refusing. */
 static int choice(onnx_call *call, const char *name, const char *const *texts, int count,
@@ -85,7 +86,7 @@ static bool read_mode(onnx_call *call, resize *self)
     return true;
 }
 
-/* ---- sizes ----------------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 /* The axes that scales and sizes are of. How many; -1 after refusing. */
 static int read_axes(onnx_call *call, int ndim, int64_t *axes)
@@ -208,10 +209,10 @@ static bool read_sizes(onnx_call *call, resize *self, hk_dims shape)
            apply_sizes(call, self, shape, axes, sizes, count);
 }
 
-/* ---- tables ---------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
-/* Where entry i of the result lies in the axis, which has `in` entries. In float32, as scales are: so places that are meant to be whole
- * numbers, or halves between them, mostly are. */
+/* Where entry i of the result lies in the axis, which has `in` entries. In float32, as scales
+ * are: so places that are meant to be whole numbers, or halves between them, mostly are. */
 static float place_of(const resize *self, int axis, float in, float i)
 {
     const float scale = (float)self->scale[axis], out = scale * in, whole = (float)self->out[axis];
@@ -321,7 +322,7 @@ static bool table_make(onnx_call *call, const resize *self, int axis, int64_t in
     return true;
 }
 
-/* ---- an axis ----------------------------------------------------------------------------------------- */
+/* ---- an axis --------------------------------------------------------------------------------- */
 
 /* Column k of the table, as an array of its own; NULL: after refusing. */
 static hk_array *hold_weights(onnx_call *call, const table *rows, hk_dims shape)
@@ -382,9 +383,10 @@ static bool is_same(const resize *self, int axis, int64_t in)
             (fabs(self->start[axis]) < 1e-9 && fabs(self->end[axis] - 1) < 1e-9));
 }
 
-/* ---- the rows ---------------------------------------------------------------------------------------- */
+/* ---- the rows -------------------------------------------------------------------------------- */
 
-/* Integers are made of floats that have all their values, or nearly; rounded, within their range. */
+/* Integers are made of floats that have all their values, or nearly; rounded, within their
+ * range. */
 static hk_array *back(hk_array *x, hk_dtype dtype)
 {
     if (onnx_is_real(dtype))

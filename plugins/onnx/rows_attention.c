@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- Attention -------------------------------------------------------------------------------------- */
+/* ---- Attention ------------------------------------------------------------------------------- */
 
 /* The dtype of softmax: at least float32. */
 static bool read_precision(onnx_call *call, hk_array *x, hk_dtype *dtype)
@@ -139,7 +139,7 @@ static bool run_attention(onnx_call *call)
            (!self.scores || onnx_out(call, 3, onnx_to(self.scores, dtype)));
 }
 
-/* ---- FlexAttention ---------------------------------------------------------------------------------- */
+/* ---- FlexAttention --------------------------------------------------------------------------- */
 
 /* x as a graph of the node's changes it; x where there is none. NULL: after refusing. */
 static hk_array *modified(onnx_call *call, const char *name, hk_array *x)
@@ -189,7 +189,7 @@ static bool run_flex_attention(onnx_call *call)
     return shares && onnx_out(call, 0, onnx_to(hk_matmul(shares, v), dtype));
 }
 
-/* ---- RotaryEmbedding -------------------------------------------------------------------------------- */
+/* ---- RotaryEmbedding ------------------------------------------------------------------------- */
 
 static bool run_rotary(onnx_call *call)
 {
@@ -217,7 +217,7 @@ static bool run_rotary(onnx_call *call)
     return onnx_out(call, 0, is_flat ? onnx_join_heads(y) : y);
 }
 
-/* ---- LinearAttention -------------------------------------------------------------------------------- */
+/* ---- LinearAttention ------------------------------------------------------------------------- */
 
 typedef struct linear {
     int64_t samples, steps, heads, key_heads, keys, values; /* sizes of keys and values */
@@ -304,7 +304,8 @@ static hk_array *next_state(const linear *self, hk_array *state, int64_t i)
     return hk_add(state, hk_multiply(k, v));
 }
 
-/* What all steps give, (n, steps, heads, queries of a head, values); *state: counted, becomes the last one. */
+/* What all steps give, (n, steps, heads, queries of a head, values); *state: counted, becomes
+ * the last one. */
 static hk_array *run_linear_steps(onnx_call *call, const linear *self, hk_array **state)
 {
     const int64_t group = self->heads / self->key_heads;
@@ -357,7 +358,7 @@ static bool run_linear_attention(onnx_call *call)
     return is_good;
 }
 
-/* ---- gates ------------------------------------------------------------------------------------------ */
+/* ---- gates ----------------------------------------------------------------------------------- */
 
 /* x sigmoid(alpha x) */
 static hk_array *swish(hk_array *x, double alpha)

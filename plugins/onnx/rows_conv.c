@@ -1,14 +1,15 @@
-/* Convolutions. Those of images and sequences are Hocket's; of more axes the first ones become samples and channels. */
+/* Convolutions. Those of images and sequences are Hocket's; of more axes the first ones become
+ * samples and channels. */
 #include "compute.h"
 #include "rows.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* ---- folding ------------------------------------------------------------------------------------- */
+/* ---- folding --------------------------------------------------------------------------------- */
 
-/* Of the first axis of the windows: x (n, channels, d, …) padded there becomes (n d', channels k, …): what each window has are channels
- * of one sample, those of a channel side by side. */
+/* Of the first axis of the windows: x (n, channels, d, …) padded there becomes (n d', channels
+ * k, …): what each window has are channels of one sample, those of a channel side by side. */
 static hk_array *fold_axis(hk_array *x, int64_t span, int64_t stride, int64_t dilation)
 {
     x = hk_sliding_window(x, 2, span, stride);
@@ -63,7 +64,7 @@ static onnx_windows without_first(const onnx_windows *windows)
     return rest;
 }
 
-/* ---- Conv ---------------------------------------------------------------------------------------- */
+/* ---- Conv ------------------------------------------------------------------------------------ */
 
 /* One or two axes. Padding that both sides have is the operator's. */
 static hk_array *conv_plainly(hk_array *x, hk_array *w, hk_array *bias, const onnx_windows *windows,
@@ -132,7 +133,7 @@ static bool run_conv(onnx_call *call)
     return onnx_out(call, 0, onnx_to(y, hk_array_dtype(x)));
 }
 
-/* ---- ConvTranspose ------------------------------------------------------------------------------- */
+/* ---- ConvTranspose --------------------------------------------------------------------------- */
 
 /* An axis with `stride` - 1 zeros between its entries. */
 static hk_array *spread_axis(hk_array *x, int axis, int64_t stride)
@@ -147,8 +148,8 @@ static hk_array *spread_axis(hk_array *x, int axis, int64_t stride)
     return hk_slice(hk_reshape(x, shape), axis, 0, (size - 1) * stride + 1);
 }
 
-/* All that the windows reach, without bias: of more axes than two, the first one by a convolution of x spread there with the
- * weights in reverse order. */
+/* All that the windows reach, without bias: of more axes than two, the first one by a
+ * convolution of x spread there with the weights in reverse order. */
 static hk_array *transposed(hk_array *x, hk_array *w, const onnx_windows *windows, int64_t groups)
 {
     if (windows->ndim == 2)
@@ -291,7 +292,7 @@ static bool run_conv_transpose(onnx_call *call)
     return onnx_out(call, 0, onnx_to(y, dtype));
 }
 
-/* ---- CausalConvWithState ------------------------------------------------------------------------- */
+/* ---- CausalConvWithState --------------------------------------------------------------------- */
 
 static bool run_causal_conv(onnx_call *call)
 {
@@ -324,9 +325,10 @@ static bool run_causal_conv(onnx_call *call)
     return onnx_out(call, 0, y) && onnx_out(call, 1, hk_slice(whole, 2, end - size + 1, end));
 }
 
-/* ---- Col2Im -------------------------------------------------------------------------------------- */
+/* ---- Col2Im ---------------------------------------------------------------------------------- */
 
-/* Where each entry of each block goes, in an image with its padding, by entry and then by block. NULL: no memory. */
+/* Where each entry of each block goes, in an image with its padding, by entry and then by block.
+ * NULL: no memory. */
 static int64_t *places_of_blocks(const onnx_windows *windows, int64_t entries, int64_t blocks)
 {
     int64_t *places = malloc((size_t)(entries * blocks) * sizeof *places + 1);

@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-/* ---- GridSample ------------------------------------------------------------------------------------ */
+/* ---- GridSample ------------------------------------------------------------------------------ */
 
 /* From -1 … 1 to elements: -1 and 1 are the middles of the last ones, or their outer edges. */
 static hk_array *to_elements(hk_array *place, int64_t size, bool aligns)
@@ -86,7 +86,7 @@ static bool run_grid_sample(onnx_call *call)
     return onnx_out(call, 0, hk_reshape(y, shape));
 }
 
-/* ---- AffineGrid ------------------------------------------------------------------------------------ */
+/* ---- AffineGrid ------------------------------------------------------------------------------ */
 
 /* -1 … 1 along an axis of the grid, (1, …, size, …, 1, 1) */
 static hk_array *steps(onnx_call *call, int64_t size, bool aligns, int axis, int ndim,

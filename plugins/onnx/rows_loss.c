@@ -72,9 +72,10 @@ static bool run_softmax_cross_entropy(onnx_call *call)
            onnx_out(call, 1, onnx_to(hk_log_softmax(wide, 1), hk_array_dtype(x)));
 }
 
-/* ---- ai.onnx.preview.training: steps of optimisers ---------------------------------------------------- */
+/* ---- ai.onnx.preview.training: steps of optimisers ------------------------------------------- */
 
-/* One parameter x with its gradient and what is kept of it, and the learning rate and number of updates, of its dtype. */
+/* One parameter x with its gradient and what is kept of it, and the learning rate and number of
+ * updates, of its dtype. */
 typedef struct update {
     hk_array *x, *gradient, *kept[2], *rate, *step;
 } update;

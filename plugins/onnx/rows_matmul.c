@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The product in the dtype of its factors; Hocket gives float32 for halves, and has no unsigned ones, whose bits are the same. */
+/* The product in the dtype of its factors; Hocket gives float32 for halves, and has no unsigned
+ * ones, whose bits are the same. */
 static hk_array *product(hk_array *a, hk_array *b)
 {
     const hk_dtype dtype = hk_array_dtype(a);
@@ -26,7 +27,7 @@ static bool run_matmul(onnx_call *call)
     return onnx_out(call, 0, a && b ? product(a, b) : NULL);
 }
 
-/* ---- Gemm ---------------------------------------------------------------------------------------- */
+/* ---- Gemm ------------------------------------------------------------------------------------ */
 
 static hk_array *scaled(hk_array *x, double by)
 {
@@ -85,9 +86,10 @@ static bool run_gemm(onnx_call *call)
     return onnx_out(call, 0, y);
 }
 
-/* ---- com.microsoft:FusedMatMul -------------------------------------------------------------------- */
+/* ---- com.microsoft:FusedMatMul --------------------------------------------------------------- */
 
-/* The first axis is the matrix's, and batches lie between it and the last one; then the matrix itself. */
+/* The first axis is the matrix's, and batches lie between it and the last one; then the matrix
+ * itself. */
 static hk_array *turned(onnx_call *call, hk_array *x, const char *batch, const char *matrix)
 {
     if (onnx_int(call, batch, 0) && hk_ndim(x) > 2)
@@ -105,7 +107,7 @@ static bool run_fused_matmul(onnx_call *call)
     return onnx_out(call, 0, scaled(product(a, b), onnx_float(call, "alpha", 1)));
 }
 
-/* ---- others --------------------------------------------------------------------------------------- */
+/* ---- others ---------------------------------------------------------------------------------- */
 
 static bool run_einsum(onnx_call *call)
 {

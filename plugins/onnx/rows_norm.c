@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-/* ---- common --------------------------------------------------------------------------------------- */
+/* ---- common ---------------------------------------------------------------------------------- */
 
 /* Last axes from `first` on. */
 static hk_dims axes_from(int first, int ndim)
@@ -59,7 +59,7 @@ static bool fits_channels(onnx_call *call, hk_array *x, int first, int last)
     return true;
 }
 
-/* ---- BatchNormalization ---------------------------------------------------------------------------- */
+/* ---- BatchNormalization ---------------------------------------------------------------------- */
 
 /* old * momentum + new * (1 - momentum) */
 static hk_array *moved(hk_array *old, hk_array *new, double momentum)
@@ -126,7 +126,7 @@ static bool run_batch_norm(onnx_call *call)
     return onnx_out(call, 0, onnx_to(hk_reshape(y, shape), hk_array_dtype(x)));
 }
 
-/* ---- InstanceNormalization, GroupNormalization ------------------------------------------------------- */
+/* ---- InstanceNormalization, GroupNormalization ----------------------------------------------- */
 
 /* x (n, channels, …) with numbers for each channel. */
 static hk_array *group_norm(hk_array *x, hk_array *scale, hk_array *shift, int64_t groups,
@@ -180,7 +180,7 @@ static bool run_group_norm(onnx_call *call)
         call, 0, group_norm(x, scale, shift, groups, onnx_float(call, "epsilon", (double)1e-5f)));
 }
 
-/* ---- LayerNormalization, RMSNormalization ------------------------------------------------------------- */
+/* ---- LayerNormalization, RMSNormalization ---------------------------------------------------- */
 
 /* Of the last axes, whose shape scale and shift have, or to which they broadcast. */
 static hk_array *layer_norm(hk_array *x, int axis, hk_array *scale, hk_array *shift, double epsilon,
@@ -269,7 +269,7 @@ static bool run_rms_norm(onnx_call *call)
     return onnx_out(call, 0, onnx_to(y, hk_array_dtype(x)));
 }
 
-/* ---- com.microsoft:SkipLayerNormalization ------------------------------------------------------------- */
+/* ---- com.microsoft:SkipLayerNormalization ---------------------------------------------------- */
 
 /* A norm of the sum of two and a bias. Outputs: y, mean, 1 / deviation, sum. */
 static bool skip_norm(onnx_call *call, int beta, bool is_rms)
@@ -304,7 +304,7 @@ static bool run_skip_rms_norm(onnx_call *call)
     return skip_norm(call, 0, true);
 }
 
-/* ---- com.microsoft:EmbedLayerNormalization ------------------------------------------------------------- */
+/* ---- com.microsoft:EmbedLayerNormalization --------------------------------------------------- */
 
 /* How many of each row of a mask (n, l) are not 0, int32. */
 static bool give_mask_index(onnx_call *call, hk_array *ids)
@@ -343,7 +343,7 @@ static bool run_embed_layer_norm(onnx_call *call)
            onnx_out(call, 2, onnx_to(sum, hk_array_dtype(words)));
 }
 
-/* ---- LRN, LpNormalization, MeanVarianceNormalization ----------------------------------------------------- */
+/* ---- LRN, LpNormalization, MeanVarianceNormalization ----------------------------------------- */
 
 /* x / (bias + alpha * mean of squares of neighbouring channels) ^ beta */
 static bool run_lrn(onnx_call *call)
@@ -417,7 +417,7 @@ static bool run_mean_variance_norm(onnx_call *call)
                     onnx_to(hk_divide(hk_subtract(wide, mean), deviation), hk_array_dtype(x)));
 }
 
-/* ---- softmax ------------------------------------------------------------------------------------------ */
+/* ---- softmax --------------------------------------------------------------------------------- */
 
 /* Until opset 12 all axes from one on are one row. */
 static bool softmax(onnx_call *call, hk_array *(*function)(hk_array *, int64_t))

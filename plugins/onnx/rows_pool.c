@@ -1,4 +1,5 @@
-/* Pooling. Hocket's operators pool two axes without dilation; further axes go one at a time, as the largest and sums are separable. */
+/* Pooling. Hocket's operators pool two axes without dilation; further axes go one at a time, as
+ * the largest and sums are separable. */
 #include "compute.h"
 #include "rows.h"
 
@@ -8,9 +9,10 @@
 
 typedef enum pool_kind { POOL_MAX, POOL_MEAN } pool_kind;
 
-/* ---- a few axes ---------------------------------------------------------------------------------- */
+/* ---- a few axes ------------------------------------------------------------------------------ */
 
-/* Entries before and behind so that all windows, and no more, fit. Behind: negative where entries are left over. */
+/* Entries before and behind so that all windows, and no more, fit. Behind: negative where
+ * entries are left over. */
 static int64_t missing_behind(const onnx_windows *windows, int axis)
 {
     return (windows->out[axis] - 1) * windows->stride[axis] + onnx_window_span(windows, axis) -
@@ -106,7 +108,7 @@ static bool all_of(onnx_call *call, hk_array *x, const onnx_windows *windows)
     return true;
 }
 
-/* ---- MaxPool -------------------------------------------------------------------------------------- */
+/* ---- MaxPool --------------------------------------------------------------------------------- */
 
 static hk_array *max_pool(hk_array *x, const onnx_windows *windows)
 {
@@ -121,7 +123,8 @@ static hk_array *max_pool(hk_array *x, const onnx_windows *windows)
     return pool_padded(x, POOL_MAX, windows);
 }
 
-/* Which entry of its axis of x entry `at` of a window is; of those in the padding the nearest one of the window. -1: it has none. */
+/* Which entry of its axis of x entry `at` of a window is; of those in the padding the nearest
+ * one of the window. -1: it has none. */
 static int64_t entry_of(const onnx_windows *windows, int axis, int64_t window, int64_t at)
 {
     const int64_t dilation = windows->dilation[axis], in = windows->in[axis];
@@ -134,7 +137,8 @@ static int64_t entry_of(const onnx_windows *windows, int axis, int64_t window, i
     return begin + (at < first ? first : at > last ? last : at) * dilation;
 }
 
-/* The same of all axes: a place in a plane of x, counted by rows or by columns. -1: the window has none. */
+/* The same of all axes: a place in a plane of x, counted by rows or by columns. -1: the window
+ * has none. */
 static int64_t place_of(const onnx_windows *windows, int64_t window, int64_t at, bool by_columns)
 {
     int64_t place = 0, step = 1;
@@ -220,7 +224,7 @@ static bool run_max_pool(onnx_call *call)
            (!onnx_wants(call, 1) || max_pool_places(call, wide, &windows));
 }
 
-/* ---- AveragePool and LpPool ----------------------------------------------------------------------- */
+/* ---- AveragePool and LpPool ------------------------------------------------------------------ */
 
 /* Means of windows whose padding counts as zeros, even beyond what ONNX calls padding. */
 static hk_array *mean_pool(hk_array *x, const onnx_windows *windows)
@@ -323,7 +327,7 @@ static bool run_lp_pool(onnx_call *call)
     return onnx_out(call, 0, onnx_to(y, hk_array_dtype(x)));
 }
 
-/* ---- pooling of all ------------------------------------------------------------------------------- */
+/* ---- pooling of all -------------------------------------------------------------------------- */
 
 /* All axes but the first two. */
 static hk_dims plane_axes(hk_array *x)
@@ -361,7 +365,7 @@ static bool run_global_lp_pool(onnx_call *call)
     return onnx_out(call, 0, onnx_to(y, hk_array_dtype(x)));
 }
 
-/* ---- MaxUnpool ------------------------------------------------------------------------------------ */
+/* ---- MaxUnpool ------------------------------------------------------------------------------- */
 
 /* The shape that X was pooled from, of which the indices are. */
 static bool shape_before(onnx_call *call, hk_array *x, hk_dims *shape)

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- activations ------------------------------------------------------------------------------------ */
+/* ---- activations ----------------------------------------------------------------------------- */
 
 typedef enum activation_kind {
     RELU,
@@ -32,7 +32,8 @@ typedef struct activation {
     double alpha, beta;
 } activation;
 
-/* Their names, how many of alpha and beta they take, and what these are where they are left out; NaN: they must be there. */
+/* Their names, how many of alpha and beta they take, and what these are where they are left out;
+ * NaN: they must be there. */
 static const struct {
     const char *name;
     int parameters;
@@ -137,7 +138,7 @@ static bool read_activations(onnx_call *call, activation *found, const activatio
     return true;
 }
 
-/* ---- a layer ---------------------------------------------------------------------------------------- */
+/* ---- a layer --------------------------------------------------------------------------------- */
 
 typedef struct layer layer;
 
@@ -274,7 +275,7 @@ static hk_array *run_steps(onnx_call *call, cell *self)
     return y;
 }
 
-/* ---- inputs ----------------------------------------------------------------------------------------- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 static bool has_shape(onnx_call *call, hk_array *x, const char *name, hk_dims shape)
 {
@@ -435,7 +436,7 @@ static bool run_layer(onnx_call *call, layer *self, const activation_kind *other
     return is_good;
 }
 
-/* ---- the rows --------------------------------------------------------------------------------------- */
+/* ---- the rows -------------------------------------------------------------------------------- */
 
 static bool run_rnn(onnx_call *call)
 {

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- DFT ------------------------------------------------------------------------------------------- */
+/* ---- DFT ------------------------------------------------------------------------------------- */
 
 /* (…, 1) as real numbers, (…, 2) as complex ones. */
 static hk_array *numbers_of(hk_array *x)
@@ -97,7 +97,7 @@ static bool run_dft(onnx_call *call)
     return onnx_out(call, 0, onnx_to(y, hk_array_dtype(x)));
 }
 
-/* ---- STFT ------------------------------------------------------------------------------------------ */
+/* ---- STFT ------------------------------------------------------------------------------------ */
 
 /* frame_length, or else the window's, or else the signal's. */
 static bool read_frame(onnx_call *call, hk_array *x, hk_array *window, int64_t *length)
@@ -137,7 +137,7 @@ static bool run_stft(onnx_call *call)
     return onnx_out(call, 0, onnx_to(y, hk_array_dtype(x)));
 }
 
-/* ---- windows --------------------------------------------------------------------------------------- */
+/* ---- windows --------------------------------------------------------------------------------- */
 
 /* The dtype that an attribute names. */
 static bool read_dtype(onnx_call *call, hk_dtype *dtype)
@@ -149,7 +149,8 @@ static bool read_dtype(onnx_call *call, hk_dtype *dtype)
                        "output_datatype is %" PRId64 ", which Hocket does not have", said);
 }
 
-/* a0 - a1 cos(2 pi i / n) + a2 cos(4 pi i / n), of n entries, or, as a symmetric window, of n + 1. */
+/* a0 - a1 cos(2 pi i / n) + a2 cos(4 pi i / n), of n entries, or, as a symmetric window, of n +
+ * 1. */
 static bool cosine_window(onnx_call *call, double a0, double a1, double a2)
 {
     int64_t size = 0;
@@ -184,7 +185,7 @@ static bool run_blackman(onnx_call *call)
     return cosine_window(call, .42, .5, .08);
 }
 
-/* ---- MelWeightMatrix ------------------------------------------------------------------------------- */
+/* ---- MelWeightMatrix ------------------------------------------------------------------------- */
 
 static double mel_of(double hertz)
 {
@@ -206,7 +207,8 @@ static void fill_band(double *values, int64_t columns, int64_t i, const int64_t 
         values[j * columns + i] = (double)(right - j) / (double)(right - middle);
 }
 
-/* Entries of the spectrum at which bands begin, have their middle, and end; false after refusing. */
+/* Entries of the spectrum at which bands begin, have their middle, and end; false after
+ * refusing. */
 static bool read_edges(onnx_call *call, int64_t bands, int64_t length, double rate, int64_t *edges)
 {
     double low = 0, high = 0;
