@@ -57,6 +57,11 @@ static hk_array *pool_axis(hk_array *x, pool_kind kind, const onnx_windows *wind
     to.dims[axis + 2] = windows->out[axis];
     const int64_t planes = onnx_product(from, 2, axis + 2);
     const int64_t columns = onnx_product(from, axis + 3, from.ndim);
+    if (columns == 1) { /* images of one row */
+        hk_array *row =
+            hk_reshape(x, hk_shape(from.dims[0], from.dims[1] * planes, 1, from.dims[axis + 2]));
+        return hk_reshape(pool_two(row, kind, 1, size, 1, stride), to);
+    }
     hk_array *rows =
         hk_reshape(x, hk_shape(from.dims[0], from.dims[1] * planes, from.dims[axis + 2], columns));
     return hk_reshape(pool_two(rows, kind, size, 1, stride, 1), to);
