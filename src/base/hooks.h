@@ -18,8 +18,9 @@ typedef struct hki_hook_table {
     void (*runtime_started)(struct hki_runtime *runtime);
     void (*runtime_ending)(struct hki_runtime *runtime);
     /* When a runtime ends, first, while the engine works: sees to it that tasks of classes that
-     * are promises end. */
-    void (*promises_end)(struct hki_runtime *runtime);
+     * are promises end. let_go: what the program holds back is let go, for what is waited for may stand behind it; NULL: it
+     * holds nothing. */
+    void (*promises_end)(struct hki_runtime *runtime, void (*let_go)(struct hki_runtime *runtime));
     /* Then, to see to it that tasks of classes that are outside end; true: what has been
      * issued is done before the runtime ends, else it is cancelled. */
     bool (*runtime_stopping)(struct hki_runtime *runtime);
@@ -75,7 +76,7 @@ void hki_trace_runtime_started(struct hki_runtime *runtime);
 void hki_trace_runtime_ending(struct hki_runtime *runtime);
 bool hki_world_runtime_stopping(struct hki_runtime *runtime);
 void hki_world_runtime_stopped(struct hki_runtime *runtime);
-void hki_promises_end(struct hki_runtime *runtime);
+void hki_promises_end(struct hki_runtime *runtime, void (*let_go)(struct hki_runtime *runtime));
 extern const struct hki_cuda_host hki_cuda_host_table;
 void hki_tape_drop(void *autograd);
 void hki_tape_record_view(hk_array *source, hk_array *view);

@@ -134,10 +134,8 @@ static void drain(hki_runtime *runtime)
 static void runtime_end(hki_runtime *runtime)
 {
     atomic_store(&runtime->ending, true);
-    if (!runtime->serial)
-        hki_holds_end_all(runtime); /* files may wait behind them */
     if (hki_hooks.promises_end)
-        hki_hooks.promises_end(runtime);
+        hki_hooks.promises_end(runtime, runtime->serial ? NULL : hki_holds_end_all);
     if (hki_hooks.runtime_stopping && hki_hooks.runtime_stopping(runtime))
         drain(runtime);
     atomic_store(&runtime->stopping, true);

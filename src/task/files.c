@@ -45,8 +45,13 @@ static bool has_any_locked(const hki_runtime *runtime)
     return at;
 }
 
-void hki_files_await(hki_runtime *runtime)
+void hki_files_await(hki_runtime *runtime, void (*let_go)(hki_runtime *))
 {
+    pthread_mutex_lock(&jobs.lock);
+    const bool has_any = has_any_locked(runtime);
+    pthread_mutex_unlock(&jobs.lock);
+    if (has_any && let_go)
+        let_go(runtime);
     pthread_mutex_lock(&jobs.lock);
     while (has_any_locked(runtime))
         pthread_cond_wait(&jobs.ended, &jobs.lock);

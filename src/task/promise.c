@@ -167,7 +167,7 @@ static void note_end(void *args)
     drop(self);
 }
 
-void hki_promises_end(struct hki_runtime *runtime)
+void hki_promises_end(struct hki_runtime *runtime, void (*let_go)(struct hki_runtime *runtime))
 {
     for (;;) {
         pthread_mutex_lock(&promises.lock);
@@ -183,7 +183,7 @@ void hki_promises_end(struct hki_runtime *runtime)
             break;
         end(self, self->task, runtime);
     }
-    hki_files_await(runtime);
+    hki_files_await(runtime, let_go);
 }
 
 /* What is said first counts. Takes the handle. */
