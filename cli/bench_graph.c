@@ -300,8 +300,10 @@ static void report_configuration(experiment *report, const configuration *how, i
 }
 
 /* The ways to run the program: the first one is the reference. */
-static const hk_sim_options four_sims = {.count = 4, .flops = 5e9, .memory_bandwidth = 1e10};
-static const hk_sim_options two_sims = {.count = 2, .flops = 1e10, .memory_bandwidth = 1e10};
+#define SLOW_MEMORY_AND_LINKS                                                                      \
+    .memory_bandwidth = 1e10, .link_bandwidth = 4e9, .staging_bandwidth = 4e9
+static const hk_sim_options four_sims = {.count = 4, .flops = 5e9, SLOW_MEMORY_AND_LINKS};
+static const hk_sim_options two_sims = {.count = 2, .flops = 1e10, SLOW_MEMORY_AND_LINKS};
 static const struct {
     const char *name;
     hk_runtime_options runtime;

@@ -49,7 +49,11 @@ typedef struct parallel_run {
 /* Starts a runtime with that many devices (0: the default) and cores for the CPU, and accelerators. */
 static bool begin(parallel_run *self, int cpu_devices, int cpu_cores, int sims)
 {
-    self->model = (hk_sim_options){.count = sims, .flops = self->options.flops};
+    self->model = (hk_sim_options){.count = sims,
+                                   .flops = self->options.flops,
+                                   .memory_bandwidth = 1e11,
+                                   .link_bandwidth = 4e9,
+                                   .staging_bandwidth = 4e9};
     hk_runtime_options options = {.cpu_devices = cpu_devices,
                                   .cpu_cores = cpu_cores,
                                   .sim = &self->model,

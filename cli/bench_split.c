@@ -54,7 +54,8 @@ typedef struct split {
 static void measure(split *self, way_name name, int repetition)
 {
     const split_options *options = self->options;
-    const hk_sim_options sim = {.count = 1, .factor = options->factor};
+    const hk_sim_options sim = {
+        .count = 1, .factor = options->factor, .link_bandwidth = 4e9, .staging_bandwidth = 4e9};
     way *how = &self->ways[name];
     if (self->failed ||
         !experiment_runtime_begin(

@@ -8,7 +8,8 @@ static hk_sim_options sim_options(const multi_options *options, int count)
     return (hk_sim_options){.count = count,
                             .flops = options->flops,
                             .memory_bandwidth = 2 * options->flops,
-                            .link_bandwidth = options->link};
+                            .link_bandwidth = options->link,
+                            .staging_bandwidth = 4e9};
 }
 
 /* The first devices that the way asks for. */

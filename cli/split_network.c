@@ -354,7 +354,8 @@ void split_network_measure(split_network *self, way_name name, int repetition)
     const hk_sim_options sims = {.count = self->devices,
                                  .flops = options->flops,
                                  .memory_bandwidth = 2 * options->flops,
-                                 .link_bandwidth = options->link};
+                                 .link_bandwidth = options->link,
+                                 .staging_bandwidth = 4e9};
     if (self->failed || !experiment_runtime_begin(
                             self->report, &(hk_runtime_options){.sim = &sims, .sim_count = 1})) {
         self->failed = true;

@@ -31,22 +31,27 @@ typedef enum hk_engine {
  *                 bytes / staging_bandwidth, for the copy to or from a pinned buffer
  *     to a peer   link_latency_ns + bytes / peer_bandwidth on both; without a peer link through the host
  *
+ * The defaults are a GPU like that of Dive into Deep Learning: NVIDIA's V100 of 16 GB behind PCIe 3.0. Its FLOP/s are those of the
+ * book's printed times (50 products of 4000 x 4000 in half a second), and so are those of its copies: 1.32 GB/s from and to
+ * pageable memory in all. Its memory's bytes/s are as measured by Jia et al., "Dissecting the NVIDIA Volta GPU Architecture
+ * via Microbenchmarking" (2018).
+ *
  * Zero means the default. HOCKET_SIM="2:flops=20G,link=4G;1:flops=5G" has the same: a number of devices, then fields
  * (flops, factor, memory_bandwidth, launch, link, latency, peer, staging, memory; times in ns, us or ms), groups
  * separated by semicolons. */
 typedef struct hk_sim_options {
     int count;    /* devices like this; default 1 */
-    double flops; /* floating-point operations per second; default 2e10 */
+    double flops; /* floating-point operations per second; default 1.27e13 */
     double
         factor; /* where > 0, instead of flops: computing takes the time that it takes one core of
                                 this machine, divided by this */
-    double memory_bandwidth;  /* bytes per second; default 1e11 */
+    double memory_bandwidth;  /* bytes per second; default 7.5e11 */
     double launch_ns;         /* default 10000 */
-    double link_bandwidth;    /* bytes per second in each direction; default 4e9 */
+    double link_bandwidth;    /* bytes per second in each direction; default 1.2e10 */
     double link_latency_ns;   /* default 10000 */
     double peer_bandwidth;    /* default link_bandwidth; < 0: there is no peer link */
-    double staging_bandwidth; /* default 4e9 */
-    uint64_t memory_bytes;    /* default 1 GiB */
+    double staging_bandwidth; /* default 1.485e9 */
+    uint64_t memory_bytes;    /* default 16 GiB: addresses, until something is written */
 } hk_sim_options;
 
 /* Zero means the default; each has an environment variable, which the field overrides.

@@ -28,7 +28,7 @@ def test_the_runtime_is_as_asked():
     with pytest.raises(ValueError, match="engine is 'fast'"):
         hk.runtime(engine="fast")
     stats = hk.stats()
-    assert set(stats["devices"]) == {"cpu:0", "cpu:1", "sim:0", "sim:1"} and stats["devices"]["sim:0"]["limit_bytes"] == 1 << 30
+    assert set(stats["devices"]) == {"cpu:0", "cpu:1", "sim:0", "sim:1"} and stats["devices"]["sim:0"]["limit_bytes"] == 16 << 30
 
 
 @pytest.mark.parametrize("devices", PAIRS)

@@ -11,7 +11,7 @@
 
 typedef enum unit { RATE, RATIO, TIME, PEER, BYTES } unit;
 
-/* Fields in the order of hk_sim_options; a default of 0 stands for what `complete` says. */
+/* Fields in the order of hk_sim_options, which says where the defaults are from; one of 0 stands for what `complete` says. */
 typedef struct field {
     const char *name, *member;
     unit unit;
@@ -24,15 +24,15 @@ typedef struct field {
         name, #member, unit, offsetof(hk_sim_options, member), standard                            \
     }
 static const field fields[] = {
-    FIELD("flops", flops, RATE, 2e10),
+    FIELD("flops", flops, RATE, 1.27e13),
     FIELD("factor", factor, RATIO, 0),
-    FIELD("memory_bandwidth", memory_bandwidth, RATE, 1e11),
+    FIELD("memory_bandwidth", memory_bandwidth, RATE, 7.5e11),
     FIELD("launch", launch_ns, TIME, 10000),
-    FIELD("link", link_bandwidth, RATE, 4e9),
+    FIELD("link", link_bandwidth, RATE, 1.2e10),
     FIELD("latency", link_latency_ns, TIME, 10000),
     FIELD("peer", peer_bandwidth, PEER, 0),
-    FIELD("staging", staging_bandwidth, RATE, 4e9),
-    FIELD("memory", memory_bytes, BYTES, (double)(1 << 30)),
+    FIELD("staging", staging_bandwidth, RATE, 1.485e9),
+    FIELD("memory", memory_bytes, BYTES, (double)((uint64_t)16 << 30)),
 };
 enum { FIELD_COUNT = sizeof fields / sizeof *fields, MAX_COUNT = 64 };
 

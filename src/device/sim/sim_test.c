@@ -56,7 +56,11 @@ static void test_defaults(void)
 {
     hk_sim_options options = {0};
     CHECK(!hki_sim_options_complete(&options));
-    CHECK(options.count == 1 && options.flops == 2e10 && options.memory_bytes == 1u << 30);
+    CHECK(options.count == 1 && options.flops == 1.27e13);
+    CHECK(options.memory_bytes == (uint64_t)16 << 30 && options.memory_bandwidth == 7.5e11);
+    /* The book copies 3.2 GB to the host in 2.42 s. */
+    const double copies_s = 3.2e9 / options.link_bandwidth + 3.2e9 / options.staging_bandwidth;
+    CHECK(copies_s > 2.41 && copies_s < 2.43);
     CHECK(options.peer_bandwidth == options.link_bandwidth && options.factor == 0);
     const hk_sim_options wrong[] = {{.count = -1},     {.flops = -2},   {.flops = 1.0 / 0.0},
                                     {.launch_ns = -1}, {.factor = 1e9}, {.memory_bytes = 5}};
