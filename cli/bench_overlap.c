@@ -232,11 +232,10 @@ static void report(overlap_run *self, bool is_book)
 
 static void measure(overlap_run *self, const char *what, double link, double staging, bool is_first)
 {
-    hk_sim_options model = {
-        .flops = self->options.flops,
-        .memory_bandwidth = 1e11,
-        .link_bandwidth = link,
-        .staging_bandwidth = staging};
+    hk_sim_options model = {.flops = self->options.flops,
+                            .memory_bandwidth = 1e11,
+                            .link_bandwidth = link,
+                            .staging_bandwidth = staging};
     int repeat = (int)self->options.common.repeat;
     hk_runtime_options runtime = {.cpu_cores = 1, .sim = &model, .sim_count = 1};
     char title[300];

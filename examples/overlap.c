@@ -28,11 +28,10 @@ static int64_t benchmark(const char *what, int64_t begin_ns)
 
 int main(void)
 {
-    hk_runtime_options options = {.cpu_cores = 1,
-                                  .sim = &(hk_sim_options){.flops = 1e10,
-                                                           .link_bandwidth = 8e7,
-                                                           .staging_bandwidth = 4e9},
-                                  .sim_count = 1};
+    hk_runtime_options options = {
+        .cpu_cores = 1,
+        .sim = &(hk_sim_options){.flops = 1e10, .link_bandwidth = 8e7, .staging_bandwidth = 4e9},
+        .sim_count = 1};
     const hk_status *status = hk_runtime_init(&options);
     if (!hk_ok(status))
         return hk_status_print(status, stderr);

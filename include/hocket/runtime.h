@@ -215,6 +215,9 @@ typedef struct hk_runtime_internals {
     /* Calls on GPUs that may refuse values which the host does not know, and so many at a time that nothing was launched behind
      * this one until it had ended. Whole numbers that are copied there from the host are known. */
     uint64_t held_up_launches;
+    /* Calls on simulated devices whose computing has been put off; of these, computed since, and given the values of an
+     * equal one. The others are still put off, or nobody can see any more what they would have computed. */
+    uint64_t put_off_calls, computed_calls, shared_calls;
 } hk_runtime_internals;
 HK_API void hk_runtime_read_internals(hk_runtime_internals *internals);
 static inline hk_runtime_internals hk_runtime_get_internals(void)

@@ -105,6 +105,12 @@ void hki_storage_retain_name(hki_storage *storage)
     atomic_fetch_add_explicit(&storage->names, 1, memory_order_relaxed);
 }
 
+void hki_storage_name_late(hki_storage *storage)
+{
+    hki_storage_retain_name(storage);
+    atomic_fetch_or_explicit(&storage->marks, HKI_IS_NAMED_LATE, memory_order_relaxed);
+}
+
 void hki_storage_release_name(hki_storage *storage)
 {
     if (hki_count_drop(&storage->names))
@@ -122,11 +128,21 @@ static __attribute__((noinline)) void give_back_lent(hki_storage *storage, bool 
     hki_storage_release_name(storage);
 }
 
+/* Only a simulated device's is. */
+static __attribute__((noinline)) bool is_kept_for_later(hki_storage *storage)
+{
+    return hki_put_off_keeps(&storage->var, storage->device,
+                             atomic_load_explicit(&storage->data, memory_order_relaxed),
+                             storage->bytes);
+}
+
 /* Its variable, its memory, and its share in the runtime. */
 static inline void give_back(hki_storage *storage)
 {
+    const bool is_kept =
+        !HKI_USUALLY(!hki_storage_has(storage, HKI_IS_NAMED_LATE)) && is_kept_for_later(storage);
     hki_var_deinit(&storage->var);
-    if (storage->bytes && !storage->is_small && !storage->is_foreign)
+    if (storage->bytes && !storage->is_small && !storage->is_foreign && !is_kept)
         (atomic_load_explicit(&storage->is_passing, memory_order_relaxed)
              ? hki_memory_pool_give_back
              : hki_memory_pool_release)(pool_of(storage),

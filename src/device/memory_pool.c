@@ -226,6 +226,18 @@ void *hki_memory_pool_allocate(hki_memory_pool *pool, size_t bytes)
     return data || !pool->device->make_room ? data : allocate_late(pool, bytes);
 }
 
+void *hki_memory_pool_borrow(hki_memory_pool *pool, size_t bytes)
+{
+    hki_lock_acquire(&pool->lock);
+    void *data = take(pool, bytes);
+    if (!data && (pool->memory.cached_bytes || pool->ranges.kept_bytes)) {
+        trim_all(pool);
+        data = take(pool, bytes);
+    }
+    hki_lock_release(&pool->lock);
+    return data;
+}
+
 static void release_large(hki_memory_pool *pool, void *data, size_t bytes, bool keep)
 {
     if (keep)
@@ -264,6 +276,20 @@ static void release(hki_memory_pool *pool, void *data, size_t bytes, bool keep)
     hki_lock_acquire(&pool->lock);
     pool->memory.used_bytes -= rounded_bytes(pool, bytes);
     (is_large(pool, bytes) ? release_large : release_small)(pool, data, bytes, keep);
+    hki_lock_release(&pool->lock);
+}
+
+void hki_memory_pool_uncount(hki_memory_pool *pool, size_t bytes)
+{
+    hki_lock_acquire(&pool->lock);
+    pool->memory.used_bytes -= rounded_bytes(pool, bytes);
+    hki_lock_release(&pool->lock);
+}
+
+void hki_memory_pool_return(hki_memory_pool *pool, void *data, size_t bytes)
+{
+    hki_lock_acquire(&pool->lock);
+    (is_large(pool, bytes) ? release_large : release_small)(pool, data, bytes, true);
     hki_lock_release(&pool->lock);
 }
 

@@ -51,6 +51,11 @@ static inline void hki_var_deinit(hki_var *var)
         hki_var_drop(var);
 }
 
+/* The owner of the variable, which tasks that were put off have named (hki_later.keep), and none names any more, is about to give
+ * its memory (bytes 0: none) back to the device's pool. True: something that has been put off needs the bytes still; they are given back when it does not. Any thread; expects no lock
+ * but the issue lock. */
+bool hki_put_off_keeps(hki_var *var, hki_device *device, void *data, uint64_t bytes);
+
 typedef enum hki_access_mode {
     HKI_READ = 1,   /* fails with the range's failure */
     HKI_WRITE = 2,  /* excludes all others from the range */
@@ -83,6 +88,29 @@ void hki_var_fail_at_once(hki_var *var, hki_range range);
 
 /* What a kind of task does. Immutable. Every function gets the payload that the submitter filled. */
 typedef struct hki_task_spec hki_task_spec;
+
+/* How tasks of a class are put off, on devices that compute no more than somebody can see (hki_device_puts_off): they are
+ * launched, and end by the model, when `prepare` has succeeded; run and join come later, or never. Functions but `may` are
+ * called without a lock, by threads that launch; `drop` by any thread, and with locks. */
+typedef struct hki_later {
+    /* Whether run and join look at nothing but what the task reads, and cannot refuse what they find there. True: the task
+     * is put off, and prepare only has to see to it that there is room for what is written. */
+    bool (*may)(const hki_task_spec *spec, void *payload);
+    /* After prepare: a payload for run, join and describe which keeps what they need when the task, and its storages, have
+     * gone: names of these (hki_storage_name_late). Their memory stays. NULL: no memory. */
+    void *(*keep)(const hki_task_spec *spec, const void *payload);
+    void (*drop)(void *kept);
+    /* Optional, both or none: workspace, before run, and after it. `as` stands for the task. False after hki_task_fail. */
+    bool (*begin)(hki_task *as, void *kept);
+    void (*end)(void *kept);
+    /* Optional, all or none. Equal ones (0: none are) write the same bytes. Then a task whose accesses that write are HKI_FRESH
+     * gets the bytes of an equal one: `share` turns its payload into that, and returns how far what `from` writes lies from what
+     * it writes itself, in bytes; 0: that is several arrays. `copy` is then called in place of run and join. */
+    uint64_t (*hash)(const void *kept);
+    bool (*is_equal)(const void *kept, const void *other);
+    intptr_t (*share)(void *kept, const void *from);
+    void (*copy)(void *kept);
+} hki_later;
 
 typedef struct hki_task_class {
     /* None of its functions issues a task, waits for one, or takes long where expected_ns does not say so: a short one
@@ -134,6 +162,9 @@ typedef struct hki_task_class {
      * failure: of the whole task; NULL: none. is_spared: then its calls have left what they could as it was. heals: old
      * failures may be in what is good now. */
     void (*settle)(void *payload, const hk_status *failure, bool is_spared, bool heals);
+    const hki_later *later; /* optional: how it is put off */
+    /* What it reads, by one access, may lie elsewhere: hki_task_shift. */
+    bool reads_elsewhere;
 } hki_task_class;
 
 enum { HKI_TASK_INLINE_ACCESSES = 8 };
@@ -186,6 +217,10 @@ void hki_task_fail(hki_task *task, int64_t piece, hk_code code, const char *form
 /* The same with a ready record (taken), which is not counted as a new root failure. */
 void hki_task_fail_with(hki_task *task, const hk_status *status);
 uint64_t hki_task_sequence(const hki_task *task);
+/* In `run` of a class that reads_elsewhere: how far what the task reads lies from its place, in bytes. */
+intptr_t hki_task_shift(const hki_task *task);
+/* It stands for one that has been put off (hki_later): its workspace is not among what its device has in use. */
+bool hki_task_is_late(const hki_task *task);
 bool hki_task_has_failed(hki_task *task);
 /* What has failed it until now, counted; NULL: nothing. */
 const hk_status *hki_task_failure(hki_task *task);

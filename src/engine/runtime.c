@@ -4,7 +4,7 @@
 #include "base/fill_struct.h"
 #include "base/hooks.h"
 #include "base/source.h"
-#include "engine/accel/accelerator.h"
+#include "engine/accel/put_off.h"
 #include "engine/policy/place.h"
 #include "engine/policy/throttle.h"
 #include "engine/setup.h"
@@ -320,6 +320,13 @@ void hk_runtime_read_internals(hk_runtime_internals *internals)
         own.helped_calls = atomic_load(&runtime->scheduler->helped_calls);
         if (runtime->accelerators)
             own.held_up_launches = atomic_load(&runtime->accelerators->held_up);
+        const hki_put_offs *put_offs =
+            runtime->accelerators ? runtime->accelerators->put_offs : NULL;
+        if (put_offs) {
+            own.put_off_calls = atomic_load(&put_offs->put_off);
+            own.computed_calls = atomic_load(&put_offs->computed);
+            own.shared_calls = atomic_load(&put_offs->shared);
+        }
         own.worker_waits = atomic_load(&runtime->throttle->worker_waits);
         own.inline_ns = runtime->placement->inline_ns;
         own.inline_short_ns = runtime->placement->inline_short_ns;

@@ -223,6 +223,9 @@ typedef struct hki_kernel_call {
     hki_task *task; /* for hki_task_fail */
 } hki_kernel_call;
 
+/* Whether its kernel may refuse what it finds in its inputs: a pure function of operator and dtypes. */
+bool hki_call_may_refuse(const hki_kernel_call *call);
+
 /* The partials of that piece. */
 static inline void *hki_partials_of(const hki_kernel_call *call, int64_t piece)
 {
@@ -374,7 +377,7 @@ typedef struct hki_sample {
     {                                                                                              \
         .ndim = -1                                                                                 \
     }
-#define HKI_OP_NAMED(op)  .name = #op, .id = HKI_OP_ID_##op
+#define HKI_OP_NAMED(op)  .name = #op, .id = HKI_OP_ID_##op, .is_listed = true
 #define HKI_OP_PARAMS(op) .params = op##_params, .options_bytes = sizeof(hki_##op##_options)
 #define HKI_OP_SAMPLES(array)                                                                      \
     .samples = array, .sample_count = (int)(sizeof(array) / sizeof((array)[0]))
@@ -383,7 +386,8 @@ typedef struct hki_sample {
 
 struct hk_op {
     const char *name;        /* "conv2d" */
-    hki_op_id id;            /* HKI_OP_NAMED sets both */
+    hki_op_id id;            /* HKI_OP_NAMED sets both, and */
+    bool is_listed;          /* it is one of hki_ops */
     const char *signature;   /* input names, ", "-separated; a trailing ? marks an optional one */
     const char *doc;         /* shapes, dtypes, meaning; becomes the public header's comment */
     const char *formula;     /* optional, one line */
@@ -402,6 +406,9 @@ struct hk_op {
     bool strided_output;
     uint8_t in_place; /* bit i: input i may be the output itself, element for element */
     bool infallible;  /* its kernel never fails */
+    /* Its kernel may refuse what it finds in its inputs, by hki_task_fail, whatever their dtypes. Of elementwise ones that are not
+     * infallible see hki_call_may_refuse. */
+    bool refuses;
     /* Optional: the input whose elements its kernel refuses unless they are in [0, size of index_axis of input 0), which
      * is all that it refuses; 0: none. */
     uint8_t index_input, index_axis;

@@ -3,6 +3,7 @@
  * woken late does not add up. */
 #include "engine/accel/accelerator.h"
 
+#include "engine/accel/put_off.h"
 #include "engine/core/stage.h"
 
 #include <stdlib.h>
@@ -128,6 +129,16 @@ static void let_follow(hki_executor *executor, hki_task *task, const hki_ticket 
     hki_task_dispatch(executor, hki_stage_launch(task, &mark));
 }
 
+static void run_now(hki_task *task)
+{
+    if (hki_put_off_meet(task)) {
+        for (int64_t piece = 0; piece < task->spec.piece_count; piece++)
+            hki_task_run_piece(task, piece);
+        hki_task_run_join(task);
+    }
+    hki_put_off_leave(task);
+}
+
 bool hki_accelerator_launch(hki_executor *executor, hki_queue *queue, hki_task *task)
 {
     hki_device *device = queue->device;
@@ -136,6 +147,7 @@ bool hki_accelerator_launch(hki_executor *executor, hki_queue *queue, hki_task *
     const uint64_t suspects = hki_suspects_find(queue, task);
     await_failed_inputs(task);
     wait_for_marks(queue, task);
+    const bool puts_off = hki_put_off_may(task);
     int64_t ready_ns = atomic_load_explicit(&task->ready_ns, memory_order_relaxed);
     if (!hki_task_start(task)) {
         hki_tracing_end(&point, task);
@@ -151,9 +163,10 @@ bool hki_accelerator_launch(hki_executor *executor, hki_queue *queue, hki_task *
     if (device->class->guard && queue->kind == HKI_QUEUE_COMPUTE)
         device->class->guard(device, suspects, is_prechecked);
     int64_t begin_ns = device->times_host ? hki_thread_ns() : 0;
-    for (int64_t piece = 0; piece < spec->piece_count; piece++)
-        hki_task_run_piece(task, piece);
-    hki_task_run_join(task);
+    if (puts_off)
+        hki_put_off_add(task);
+    else
+        run_now(task);
     hki_flight launched = {.task = task,
                            .ticket = {.device = device, .queue = queue->kind},
                            .point = point,
@@ -266,6 +279,10 @@ bool hki_accelerators_create(hki_runtime *runtime)
         queue->pace = pace;
         created = hki_flights_create(queue) && hki_suspects_create(queue);
     }
+    for (int i = 0; i < runtime->device_count && created; i++)
+        if (hki_device_puts_off(runtime->devices[i]) && !runtime->serial &&
+            !runtime->accelerators->put_offs)
+            created = (runtime->accelerators->put_offs = hki_put_offs_create(runtime));
     return created;
 }
 
@@ -280,6 +297,8 @@ void hki_accelerators_stop(hki_runtime *runtime)
         return;
     hki_launchers_stop(runtime);
     hki_clock_stop(runtime);
+    if (runtime->accelerators->put_offs)
+        hki_put_offs_stop(runtime->accelerators->put_offs);
 }
 
 void hki_accelerators_destroy(hki_runtime *runtime)
@@ -287,5 +306,6 @@ void hki_accelerators_destroy(hki_runtime *runtime)
     if (!runtime->accelerators)
         return;
     free(runtime->accelerators->launchers);
+    free(runtime->accelerators->put_offs);
     free(runtime->accelerators);
 }

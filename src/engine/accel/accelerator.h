@@ -15,7 +15,8 @@ enum {
 /* The runtime's part for accelerators. */
 struct hki_accelerators {
     struct hki_clock *clock;
-    hki_launchers *launchers; /* NULL: no device needs them */
+    hki_launchers *launchers;      /* NULL: no device needs them */
+    struct hki_put_offs *put_offs; /* put_off.h; NULL: no device puts work off */
     _Atomic(uint64_t)
         held_up; /* tasks that nobody was launched behind, for what their kernels may report */
 };
@@ -83,5 +84,7 @@ void hki_suspects_settle(const hki_queue *queue, const hki_ticket *ticket, bool 
 bool hki_launchers_start(hki_runtime *runtime);
 /* After `ended` has been set. Blocks until the threads have ended. */
 void hki_launchers_stop(hki_runtime *runtime);
+/* There are pieces of what has been put off (put_off.h): one that rests comes. */
+void hki_launchers_call(hki_runtime *runtime);
 
 #endif

@@ -1,7 +1,7 @@
 /* The threads that launch for simulated devices. What these compute, they compute while it is launched, in cores of this
  * machine: so there are as many threads as cores, whatever the number of devices, and any of them takes any queue that
  * has something to launch. One that finds much to do wakes the next. */
-#include "engine/accel/accelerator.h"
+#include "engine/accel/put_off.h"
 
 #include "engine/core/stage.h"
 
@@ -76,6 +76,25 @@ static bool is_any_ready(hki_launchers *self)
     return atomic_load(&self->told_count) > 0;
 }
 
+static hki_put_offs *put_offs_of(const hki_launchers *self)
+{
+    return self->runtime->accelerators->put_offs;
+}
+
+/* Of what has been put off: pieces that other threads may do. */
+static bool has_pieces(const hki_launchers *self)
+{
+    const hki_put_offs *put_offs = put_offs_of(self);
+    return put_offs && atomic_load(&((hki_put_offs *)put_offs)->open_count) > 0;
+}
+
+void hki_launchers_call(hki_runtime *runtime)
+{
+    hki_launchers *self = runtime->accelerators->launchers;
+    if (self)
+        hki_park_wake(&self->park);
+}
+
 /* After this somebody looks whether there is something to launch: it may have been told to who launches at the moment. */
 static void queue_leave(hki_queue *queue)
 {
@@ -110,7 +129,7 @@ static hki_queue *queue_take(launcher *self)
 static bool is_ready(void *launchers)
 {
     hki_launchers *self = launchers;
-    return atomic_load(&self->runtime->ended) || is_any_ready(self);
+    return atomic_load(&self->runtime->ended) || is_any_ready(self) || has_pieces(self);
 }
 
 /* False: the runtime is ending. */
@@ -174,6 +193,8 @@ static void *launcher_main(void *argument)
             queue_leave(queue);
             if (has_ended)
                 hki_clock_help(&executor, runtime);
+        } else {
+            hki_works_help(put_offs_of(all));
         }
         if (lender)
             hki_queue_release_core(lender); /* CPU devices come first */

@@ -231,6 +231,16 @@ hki_task_spec *hki_task_get_spec(hki_task *task)
     return &task->spec;
 }
 
+intptr_t hki_task_shift(const hki_task *task)
+{
+    return task->shift;
+}
+
+bool hki_task_is_late(const hki_task *task)
+{
+    return task->is_late;
+}
+
 uint64_t hki_task_sequence(const hki_task *task)
 {
     return atomic_load_explicit(&((hki_task *)task)->sequence, memory_order_relaxed);

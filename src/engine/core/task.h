@@ -70,6 +70,9 @@ struct hki_task {
     _Atomic(uint32_t) pending_ends, counted;
     hki_lock marks_lock;
     int mark_count;
+    bool is_late;                   /* see hki_task_is_late */
+    intptr_t shift;                 /* see hki_task_shift */
+    struct hki_put_off_var *pinned; /* holds what lies there; NULL: nothing */
     _Alignas(HKI_CACHE_LINE) hki_access inline_accesses[HKI_TASK_INLINE_ACCESSES];
     union {
         char inline_payload[HKI_TASK_PAYLOAD_BYTES];

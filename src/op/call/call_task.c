@@ -3,11 +3,11 @@
 
 #include "base/integer.h"
 #include "base/sync.h"
+#include "op/call/payload.h"
 #include "op/call/plan.h"
 #include "op/shape/copy.h"
 
 #include <inttypes.h>
-#include <stdalign.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,24 +16,6 @@ static bool is_measured(uint64_t sequence)
 {
     return sequence * UINT64_C(0x9E3779B97F4A7C15) >> 61 == 0;
 }
-
-/* Of a call whose kernel gets copies. */
-typedef struct staged {
-    hki_call_staging staging;
-    void *input_copies[HKI_MAX_INPUTS], *output_copy;
-    hki_tensor real_output;
-} staged;
-
-typedef struct call_payload {
-    hki_kernel_call call;
-    hki_kernel_fn kernel;
-    double work_ns;
-    bool measured;
-    staged *staged; /* behind all else; NULL: the kernel takes the arrays as they are */
-    alignas(16) hki_tensor tensors[]; /* the call's, and behind them its options */
-} call_payload;
-
-_Static_assert(sizeof(hki_tensor) % 16 == 0, "options are aligned");
 
 static size_t piece_stride(size_t partial_bytes)
 {
@@ -51,12 +33,6 @@ static void fail_for_memory(hki_task *task, uint64_t bytes, hk_device_memory mem
                   "%s has no room for %" PRIu64 " bytes: %" PRIu64 " in use, %" PRIu64
                   " cached, %s",
                   device->name, bytes, memory.used_bytes, memory.cached_bytes, limit);
-}
-
-static size_t tensor_bytes(const hki_tensor *tensor)
-{
-    size_t bytes = (size_t)tensor->size * hk_dtype_bytes(tensor->dtype);
-    return bytes > 0 ? bytes : 1;
 }
 
 /* Memory of the device, where its kernels find it; NULL after failing the task. */
@@ -102,18 +78,8 @@ static void copy_tensor(hki_device *device, const hki_tensor *from, const hki_te
     hki_copy_elements(&copy, 0, to->size);
 }
 
-/* Copies are made by one thread: they are rare, and not worth a second task. */
-static bool stage(hki_task *task, hki_kernel_call *call, staged *self)
+void hki_call_stage(hki_device *device, hki_kernel_call *call, hki_staged *self)
 {
-    hki_device *device = hki_task_get_spec(task)->device;
-    for (int i = 0; i < call->input_count; i++)
-        if (self->staging.copy_inputs >> i & 1 &&
-            !(self->input_copies[i] = scratch(task, tensor_bytes(&call->in[i]))))
-            return false;
-    if (self->staging.copy_output &&
-        !(self->output_copy = scratch(task, tensor_bytes(&call->out[0]))))
-        return false;
-    /* From here on a device may be at work: nothing fails that would give memory back before it is done. */
     for (int i = 0; i < call->input_count; i++) {
         if (!self->input_copies[i])
             continue;
@@ -125,17 +91,34 @@ static bool stage(hki_task *task, hki_kernel_call *call, staged *self)
         self->real_output = call->out[0];
         move_tensor(&call->out[0], self->output_copy);
     }
+}
+
+/* Copies are made by one thread: they are rare, and not worth a second task. */
+static bool stage(hki_task *task, hki_call_payload *payload)
+{
+    hki_kernel_call *call = &payload->call;
+    hki_staged *self = payload->staged;
+    for (int i = 0; i < call->input_count; i++)
+        if (self->staging.copy_inputs >> i & 1 &&
+            !(self->input_copies[i] = scratch(task, hki_tensor_bytes(&call->in[i]))))
+            return false;
+    if (self->staging.copy_output &&
+        !(self->output_copy = scratch(task, hki_tensor_bytes(&call->out[0]))))
+        return false;
+    /* From here on a device may be at work: nothing fails that would give memory back before it is done. */
+    if (!payload->is_put_off)
+        hki_call_stage(hki_task_get_spec(task)->device, call, self);
     return true;
 }
 
-static void unstage(hki_task *task, const hki_kernel_call *call, const staged *self)
+static void unstage(hki_task *task, const hki_kernel_call *call, const hki_staged *self)
 {
     for (int i = 0; i < call->input_count; i++) {
         if (self->input_copies[i])
-            scratch_release(task, self->input_copies[i], tensor_bytes(&call->in[i]));
+            scratch_release(task, self->input_copies[i], hki_tensor_bytes(&call->in[i]));
     }
     if (self->output_copy)
-        scratch_release(task, self->output_copy, tensor_bytes(&call->out[0]));
+        scratch_release(task, self->output_copy, hki_tensor_bytes(&call->out[0]));
 }
 
 /* Whether elements at one index of both may be in one place. */
@@ -147,7 +130,7 @@ static bool may_share_memory(const hki_tensor *in, const hki_tensor *out)
 
 /* An elementwise call on what nobody will look at again works in its memory. The input's data are set then; returns which
  * one it is, or -1. Where the device is at work after the task's end, memory stays where it is. */
-static int take_memory(call_payload *self)
+static int take_memory(hki_call_payload *self)
 {
     hki_kernel_call *call = &self->call;
     if (!call->op->elementwise || call->op->split != HKI_SPLIT_ELEMENTS ||
@@ -166,7 +149,7 @@ static int take_memory(call_payload *self)
 
 static bool prepare(hki_task *task, void *payload)
 {
-    call_payload *self = payload;
+    hki_call_payload *self = payload;
     hki_kernel_call *call = &self->call;
     call->task = task;
     const int taken = take_memory(self);
@@ -182,20 +165,20 @@ static bool prepare(hki_task *task, void *payload)
         if (call->in[i].ndim >= 0 && i != taken)
             hki_tensor_resolve(&call->in[i]);
     }
-    if (self->staged && !stage(task, call, self->staged))
-        return false;
     if (call->partial_bytes) {
         call->partials = scratch(task, call->partial_bytes * (size_t)call->piece_count);
         if (!call->partials)
             return false;
     }
+    if (self->staged && !stage(task, self))
+        return false;
     self->measured = is_measured(hki_task_sequence(task));
     return true;
 }
 
 static void run(hki_task *task, void *payload, int64_t piece)
 {
-    const call_payload *self = payload;
+    const hki_call_payload *self = payload;
     const hki_kernel_call *call = &self->call;
     hki_device *device = hki_task_get_spec(task)->device;
     int64_t begin, end;
@@ -218,7 +201,7 @@ static void run(hki_task *task, void *payload, int64_t piece)
 
 static void join(hki_task *task, void *payload)
 {
-    const call_payload *self = payload;
+    const hki_call_payload *self = payload;
     const hki_kernel_call *call = &self->call;
     hki_device *device = hki_task_get_spec(task)->device;
     if (call->op->join && !device->class->run_call)
@@ -229,7 +212,7 @@ static void join(hki_task *task, void *payload)
 
 static void finish(hki_task *task, void *payload)
 {
-    const call_payload *self = payload;
+    const hki_call_payload *self = payload;
     const hki_kernel_call *call = &self->call;
     if (self->staged)
         unstage(task, call, self->staged);
@@ -245,13 +228,13 @@ static void finish(hki_task *task, void *payload)
 
 static void describe(const void *payload, char *text, size_t bytes)
 {
-    const hki_kernel_call *call = &((const call_payload *)payload)->call;
+    const hki_kernel_call *call = &((const hki_call_payload *)payload)->call;
     hki_tensors_describe(call->in, call->input_count, text, bytes);
 }
 
 static int operands(const void *payload, hki_trace_operand *operands, int limit)
 {
-    const hki_kernel_call *call = &((const call_payload *)payload)->call;
+    const hki_kernel_call *call = &((const hki_call_payload *)payload)->call;
     int count = 0;
     for (int i = 0; i < call->input_count && count < limit; i++) {
         if (call->in[i].ndim >= 0)
@@ -263,9 +246,9 @@ static int operands(const void *payload, hki_trace_operand *operands, int limit)
 }
 
 /* Any access to the variable has its version. */
-static bool is_prechecked(const hki_task_spec *spec, const void *payload)
+bool hki_call_is_prechecked(const hki_task_spec *spec, const void *payload)
 {
-    const hki_kernel_call *call = &((const call_payload *)payload)->call;
+    const hki_kernel_call *call = &((const hki_call_payload *)payload)->call;
     const hk_op *op = call->op;
     if (!op->index_input || !spec->versions)
         return false;
@@ -283,7 +266,7 @@ static bool is_prechecked(const hki_task_spec *spec, const void *payload)
 /* Copies are spared by all devices that can. */
 static bool can_spare(const hki_task_spec *spec, const void *payload)
 {
-    const call_payload *self = payload;
+    const hki_call_payload *self = payload;
     bool overwrites = false;
     for (int i = 0; i < spec->access_count; i++)
         overwrites = overwrites ||
@@ -300,8 +283,9 @@ static const hki_task_class call_class = {.leaf = true,
                                           .finish = finish,
                                           .describe = describe,
                                           .operands = operands,
-                                          .is_prechecked = is_prechecked,
-                                          .can_spare = can_spare};
+                                          .is_prechecked = hki_call_is_prechecked,
+                                          .can_spare = can_spare,
+                                          .later = &hki_call_later};
 
 static int tensors_of_inputs(const hki_call_parts *parts)
 {
@@ -309,13 +293,13 @@ static int tensors_of_inputs(const hki_call_parts *parts)
 }
 
 /* The fields that the kernel sees but for tensors. */
-static void payload_init(call_payload *payload, const hki_call_parts *parts)
+static void payload_init(hki_call_payload *payload, const hki_call_parts *parts)
 {
     const hk_op *op = parts->op;
     hki_kernel_call *call = &payload->call;
     payload->kernel = op->kernel[parts->device->class->kernels];
     payload->work_ns = parts->plan->work_ns;
-    payload->measured = false;
+    payload->measured = payload->is_put_off = false;
     call->op = op;
     call->in = payload->tensors;
     call->out = payload->tensors + tensors_of_inputs(parts);
@@ -344,22 +328,24 @@ hki_task *hki_call_task_begin(const hki_call_parts *parts, uint64_t new_bytes)
     const hk_op *op = parts->op;
     const size_t tensors = (size_t)tensors_of_inputs(parts) + (size_t)parts->output_count;
     const size_t accesses = (size_t)(parts->input_count + parts->output_count);
-    const bool is_versioned = op->index_input && parts->device->class->wait_for;
+    const bool is_versioned =
+        (op->index_input && parts->device->class->wait_for) || hki_device_puts_off(parts->device);
     const bool is_staged = parts->staging.copy_inputs || parts->staging.copy_output;
-    const size_t head = hki_round_up_bytes(
-        sizeof(call_payload) + tensors * sizeof(hki_tensor) + op->options_bytes, sizeof(uint64_t));
-    const size_t copies = is_staged ? sizeof(staged) : 0;
+    const size_t head = hki_round_up_bytes(sizeof(hki_call_payload) + tensors * sizeof(hki_tensor) +
+                                               op->options_bytes,
+                                           sizeof(uint64_t));
+    const size_t copies = is_staged ? sizeof(hki_staged) : 0;
     const size_t versions = is_versioned ? accesses * sizeof(uint64_t) : 0;
     hki_task *task =
         hki_task_begin(parts->device->runtime, head + copies + versions, (int)accesses, new_bytes);
     if (!task)
         return NULL;
     hki_task_spec *spec = hki_task_get_spec(task);
-    call_payload *payload = hki_task_payload(task);
+    hki_call_payload *payload = hki_task_payload(task);
     payload_init(payload, parts);
     payload->staged = is_staged ? (void *)((char *)payload + head) : NULL;
     if (is_staged)
-        *payload->staged = (staged){.staging = parts->staging};
+        *payload->staged = (hki_staged){.staging = parts->staging};
     spec->class = &call_class;
     if (is_versioned)
         spec->versions = (uint64_t *)(void *)((char *)payload + head + copies);
@@ -376,7 +362,7 @@ hki_task *hki_call_task_begin(const hki_call_parts *parts, uint64_t new_bytes)
 
 hki_tensor *hki_call_task_tensor(hki_task *task, int index)
 {
-    hki_kernel_call *call = &((call_payload *)hki_task_payload(task))->call;
+    hki_kernel_call *call = &((hki_call_payload *)hki_task_payload(task))->call;
     return index < call->input_count ? &call->in[index] : &call->out[index - call->input_count];
 }
 

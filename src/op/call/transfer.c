@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool hki_transfer_is_needed(const hki_device *a, const hki_device *b)
@@ -72,9 +73,11 @@ static void run(hki_task *task, void *payload, int64_t piece)
     if (hki_device_is_host(from))
         to->class->copy_from_host(to, address(&self->to), address(&self->from), self->bytes);
     else if (hki_device_is_host(to))
-        from->class->copy_to_host(from, address(&self->to), address(&self->from), self->bytes);
+        from->class->copy_to_host(from, address(&self->to),
+                                  address(&self->from) + hki_task_shift(task), self->bytes);
     else
-        from->class->copy_to_peer(from, to, address(&self->to), address(&self->from), self->bytes);
+        from->class->copy_to_peer(from, to, address(&self->to),
+                                  address(&self->from) + hki_task_shift(task), self->bytes);
 }
 
 static void finish(hki_task *task, void *payload)
@@ -106,7 +109,38 @@ static int operands(const void *payload, hki_trace_operand *operands, int limit)
     return count;
 }
 
+/* Copies between simulated devices are put off. */
+static bool may_be_late(const hki_task_spec *spec, void *payload)
+{
+    (void)payload;
+    return spec->cost.peer && hki_device_puts_off(spec->cost.peer);
+}
+
+static void *keep(const hki_task_spec *spec, const void *payload)
+{
+    (void)spec;
+    transfer *self = malloc(sizeof *self);
+    if (!self)
+        return NULL;
+    *self = *(const transfer *)payload;
+    hki_storage_name_late(self->from.storage);
+    hki_storage_name_late(self->to.storage);
+    return self;
+}
+
+static void drop(void *kept)
+{
+    const transfer *self = kept;
+    hki_storage_release_name(self->from.storage);
+    hki_storage_release_name(self->to.storage);
+    free(kept);
+}
+
+static const hki_later later = {.may = may_be_late, .keep = keep, .drop = drop};
+
 static const hki_task_class transfer_class = {.enqueues = true,
+                                              .reads_elsewhere = true,
+                                              .later = &later,
                                               .prepare = prepare,
                                               .run = run,
                                               .finish = finish,

@@ -190,6 +190,7 @@ static const hki_sample take_along_axis_samples[] = {
 };
 const hk_op hki_op_take_along_axis = {
     HKI_OP_NAMED(take_along_axis),
+    .refuses = true,
     HKI_OP_PARAMS(take_along_axis),
     HKI_OP_SAMPLES(take_along_axis_samples),
     .signature = "x, indices",
@@ -370,6 +371,7 @@ static const hki_sample scatter_add_samples[] = {
 };
 const hk_op hki_op_scatter_add = {
     HKI_OP_NAMED(scatter_add),
+    .refuses = true,
     HKI_OP_PARAMS(scatter_add),
     HKI_OP_SAMPLES(scatter_add_samples),
     .signature = "x, indices, updates",
@@ -449,6 +451,7 @@ static void set_reference(const hki_call *call, const double *const *in, double 
 
 const hk_op hki_op_scatter = {
     HKI_OP_NAMED(scatter),
+    .refuses = true,
     HKI_OP_PARAMS(scatter),
     HKI_OP_SAMPLES(scatter_add_samples),
     .signature = "x, indices, updates",
@@ -547,6 +550,7 @@ static const hki_sample take_samples[] = {
 };
 const hk_op hki_op_index_select = {
     HKI_OP_NAMED(index_select),
+    .refuses = true,
     HKI_OP_PARAMS(index_select),
     HKI_OP_SAMPLES(take_samples),
     .signature = "x, indices",

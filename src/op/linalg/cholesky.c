@@ -159,6 +159,7 @@ static const hki_sample cholesky_samples[] = {
 
 const hk_op hki_op_cholesky = {
     HKI_OP_NAMED(cholesky),
+    .refuses = true,
     HKI_OP_PARAMS(cholesky),
     HKI_OP_SAMPLES(cholesky_samples),
     .signature = "x",

@@ -59,6 +59,7 @@ static void gather_kernel(const hki_kernel_call *call, int64_t piece, int64_t be
 
 const hk_op hki_op_cholesky_gather = {
     HKI_OP_NAMED(cholesky_gather),
+    .refuses = true,
     HKI_OP_PARAMS(cholesky_gather),
     .signature = "x, above?",
     .doc = "A tile of the Hermitian matrix that cholesky factorises: the mean of x and the adjoint "
@@ -95,6 +96,7 @@ static void block_kernel(const hki_kernel_call *call, int64_t piece, int64_t beg
 
 const hk_op hki_op_cholesky_block = {
     HKI_OP_NAMED(cholesky_block),
+    .refuses = true,
     HKI_OP_PARAMS(cholesky_block),
     .signature = "x",
     .doc = "The factor of a tile on the diagonal, of which the lower triangle is read.",

@@ -165,6 +165,7 @@ static const hki_sample eigh_samples[] = {
 
 const hk_op hki_op_eigh = {
     HKI_OP_NAMED(eigh),
+    .refuses = true,
     HKI_OP_SAMPLES(eigh_samples),
     .signature = "x",
     .outputs = "values, vectors",
@@ -347,6 +348,7 @@ static const hki_sample svd_samples[] = {
 
 const hk_op hki_op_svd = {
     HKI_OP_NAMED(svd),
+    .refuses = true,
     HKI_OP_PARAMS(svd),
     HKI_OP_SAMPLES(svd_samples),
     .signature = "x",
@@ -551,6 +553,7 @@ static const hki_sample qr_samples[] = {
 
 const hk_op hki_op_qr = {
     HKI_OP_NAMED(qr),
+    .refuses = true,
     HKI_OP_PARAMS(qr),
     HKI_OP_SAMPLES(qr_samples),
     .signature = "x",

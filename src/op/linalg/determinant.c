@@ -81,6 +81,7 @@ static const hki_sample det_samples[] = {
 
 const hk_op hki_op_det = {
     HKI_OP_NAMED(det),
+    .refuses = true,
     HKI_OP_SAMPLES(det_samples),
     .signature = "x",
     .doc = "Determinants of square matrices, which lie along the last two axes; 1 of those without "
@@ -169,6 +170,7 @@ static void slogdet_reference(const hki_call *call, const double *const *in, dou
 
 const hk_op hki_op_slogdet = {
     HKI_OP_NAMED(slogdet),
+    .refuses = true,
     HKI_OP_SAMPLES(det_samples),
     .signature = "x",
     .outputs = "sign, logabsdet",
@@ -328,6 +330,7 @@ static void cofactors_grad(hki_grad_call *call)
 
 const hk_op hki_op_cofactors = {
     HKI_OP_NAMED(cofactors),
+    .refuses = true,
     .signature = "x",
     .doc = "Gradient of det: cofactors, or their conjugates.",
     .dtypes = HKI_INEXACT,

@@ -218,6 +218,7 @@ static void eigvals_grad(hki_grad_call *call)
 
 const hk_op hki_op_eig = {
     HKI_OP_NAMED(eig),
+    .refuses = true,
     SQUARE_OF_ANY_KIND,
     .outputs = "values, vectors",
     .output_count = 2,
@@ -234,6 +235,7 @@ const hk_op hki_op_eig = {
 
 const hk_op hki_op_eigvals = {
     HKI_OP_NAMED(eigvals),
+    .refuses = true,
     SQUARE_OF_ANY_KIND,
     .doc =
         "Eigenvalues of square matrices (..., n, n), complex, in no order: (..., n). Computed as "

@@ -151,6 +151,7 @@ static const hki_sample solve_samples[] = {
 
 const hk_op hki_op_solve = {
     HKI_OP_NAMED(solve),
+    .refuses = true,
     HKI_OP_SAMPLES(solve_samples),
     .signature = "x, b",
     .doc = "y, where x times y is b, by factors with partial pivoting. Square matrices x lie along "
@@ -234,6 +235,7 @@ static const hki_sample inv_samples[] = {
 
 const hk_op hki_op_inv = {
     HKI_OP_NAMED(inv),
+    .refuses = true,
     HKI_OP_SAMPLES(inv_samples),
     .signature = "x",
     .doc =

@@ -129,6 +129,7 @@ static const hki_sample lu_factor_samples[] = {
 
 const hk_op hki_op_lu_factor = {
     HKI_OP_NAMED(lu_factor),
+    .refuses = true,
     HKI_OP_SAMPLES(lu_factor_samples),
     .signature = "x",
     .output_count = 2,
@@ -299,6 +300,7 @@ HKI_OPTIONS_TABLE(lu_solve, LU_SOLVE_OPTIONS)
 
 const hk_op hki_op_lu_solve = {
     HKI_OP_NAMED(lu_solve),
+    .refuses = true,
     HKI_OP_PARAMS(lu_solve),
     .signature = "lu, pivots, b",
     .doc =
@@ -324,6 +326,7 @@ const hk_op hki_op_lu_solve = {
 
 const hk_op hki_op_lu_solve_part = {
     HKI_OP_NAMED(lu_solve_part),
+    .refuses = true,
     .params = lu_solve_params,
     .options_bytes = sizeof(hki_lu_solve_options),
     .signature = "x, pivots, b",
@@ -406,6 +409,7 @@ static bool inverse_infer(hki_call *call)
 
 const hk_op hki_op_lu_inverse = {
     HKI_OP_NAMED(lu_inverse),
+    .refuses = true,
     .signature = "x, pivots",
     .doc = "The transposed inverse, from factors by columns: a part of inv.",
     .dtypes = HKI_INEXACT,

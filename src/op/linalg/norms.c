@@ -195,6 +195,7 @@ static const hki_sample vector_norm_samples[] = {
 
 const hk_op hki_op_vector_norm = {
     HKI_OP_NAMED(vector_norm),
+    .refuses = true,
     HKI_OP_PARAMS(vector_norm),
     HKI_OP_SAMPLES(vector_norm_samples),
     .signature = "x",
@@ -375,6 +376,7 @@ static const hki_sample matrix_norm_samples[] = {
 
 const hk_op hki_op_matrix_norm = {
     HKI_OP_NAMED(matrix_norm),
+    .refuses = true,
     HKI_OP_PARAMS(matrix_norm),
     HKI_OP_SAMPLES(matrix_norm_samples),
     .signature = "x",

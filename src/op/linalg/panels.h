@@ -26,6 +26,7 @@ void hki_panel_plan(const hki_call *call, hki_plan *plan, double flops);
 /* What the operators of parts have in common. */
 #define HKI_PANEL_PART(op, inputs, text, ...)                                                      \
     const hk_op hki_op_##op = {HKI_OP_NAMED(op),                                                   \
+                               .refuses = true,                                                    \
                                HKI_OP_PARAMS(op),                                                  \
                                .signature = inputs,                                                \
                                .doc = text,                                                        \

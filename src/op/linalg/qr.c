@@ -96,6 +96,7 @@ static hk_array *qr_factor_compose(const hki_call *call)
 
 const hk_op hki_op_qr_factor = {
     HKI_OP_NAMED(qr_factor),
+    .refuses = true,
     .signature = "x",
     .output_count = 2,
     .outputs = "qr, tau",
@@ -244,6 +245,7 @@ static void qr_multiply_grad(hki_grad_call *call)
 
 const hk_op hki_op_qr_multiply = {
     HKI_OP_NAMED(qr_multiply),
+    .refuses = true,
     HKI_OP_PARAMS(qr_multiply),
     .signature = "qr, tau, b",
     .doc =

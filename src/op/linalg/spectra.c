@@ -127,6 +127,7 @@ static const hki_sample svdvals_samples[] = {
 
 const hk_op hki_op_eigvalsh = {
     HKI_OP_NAMED(eigvalsh),
+    .refuses = true,
     HKI_OP_SAMPLES(eigvalsh_samples),
     .signature = "x",
     .doc = "Eigenvalues of symmetric matrices, or complex Hermitian ones, (..., n, n) in rising "
@@ -148,6 +149,7 @@ const hk_op hki_op_eigvalsh = {
 
 const hk_op hki_op_svdvals = {
     HKI_OP_NAMED(svdvals),
+    .refuses = true,
     HKI_OP_SAMPLES(svdvals_samples),
     .signature = "x",
     .doc =
@@ -289,6 +291,7 @@ static const hki_sample pinv_samples[] = {
 
 const hk_op hki_op_pinv = {
     HKI_OP_NAMED(pinv),
+    .refuses = true,
     HKI_OP_PARAMS(pinv),
     HKI_OP_SAMPLES(pinv_samples),
     .signature = "x",
@@ -359,6 +362,7 @@ static const hki_sample rank_samples[] = {
 
 const hk_op hki_op_matrix_rank = {
     HKI_OP_NAMED(matrix_rank),
+    .refuses = true,
     HKI_OP_PARAMS(matrix_rank),
     HKI_OP_SAMPLES(rank_samples),
     .signature = "x",

@@ -213,6 +213,7 @@ static const hki_sample solve_triangular_samples[] = {
 
 const hk_op hki_op_solve_triangular = {
     HKI_OP_NAMED(solve_triangular),
+    .refuses = true,
     HKI_OP_PARAMS(solve_triangular),
     HKI_OP_SAMPLES(solve_triangular_samples),
     .signature = "t, b",

@@ -483,6 +483,7 @@ static const hki_sample cross_entropy_samples[] = {
 
 const hk_op hki_op_class_loss = {
     HKI_OP_NAMED(class_loss),
+    .refuses = true,
     HKI_OP_PARAMS(class_loss),
     HKI_OP_SAMPLES(rows_samples),
     .signature = "x, labels, weight?",
@@ -506,6 +507,7 @@ const hk_op hki_op_class_loss = {
 
 const hk_op hki_op_class_loss_backward = {
     HKI_OP_NAMED(class_loss_backward),
+    .refuses = true,
     HKI_OP_PARAMS(class_loss_backward),
     HKI_OP_SAMPLES(rows_backward_samples),
     .signature = "x, labels, weight?, dy",

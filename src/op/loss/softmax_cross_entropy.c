@@ -228,6 +228,7 @@ static const hki_sample backward_samples[] = {
 
 const hk_op hki_op_softmax_cross_entropy = {
     HKI_OP_NAMED(softmax_cross_entropy),
+    .refuses = true,
     HKI_OP_SAMPLES(forward_samples),
     .signature = "logits, labels",
     .doc = "Loss of each sample: minus the logarithm of the probability that softmax(logits) gives "
@@ -254,6 +255,7 @@ const hk_op hki_op_softmax_cross_entropy = {
 
 const hk_op hki_op_softmax_cross_entropy_backward = {
     HKI_OP_NAMED(softmax_cross_entropy_backward),
+    .refuses = true,
     HKI_OP_SAMPLES(backward_samples),
     .signature = "logits, labels, dy",
     .doc = "Gradient of softmax_cross_entropy: (softmax(logits) - one_hot(labels)) * dy.",

@@ -189,6 +189,7 @@ static void weights_kernel(const hki_kernel_call *call, int64_t piece, int64_t b
 
 const hk_op hki_op_checked_weights = {
     HKI_OP_NAMED(checked_weights),
+    .refuses = true,
     HKI_OP_PARAMS(checked_weights),
     .signature = "weights",
     .doc = "Weights that may be chosen by.",

@@ -91,6 +91,7 @@ static void places_kernel(const hki_kernel_call *call, int64_t piece, int64_t be
 
 const hk_op hki_op_mask_places = {
     HKI_OP_NAMED(mask_places),
+    .refuses = true,
     HKI_OP_PARAMS(mask_places),
     .signature = "mask",
     .doc = "Places of a mask.",
