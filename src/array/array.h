@@ -42,9 +42,10 @@ struct hk_array {
 };
 
 typedef enum hki_storage_mark {
-    HKI_IS_LENT = 1,      /* a loan of HK_BORROW_EXTERNAL or HK_BORROW_EXTERNAL_READ is out */
-    HKI_IS_GRADIENT = 2,  /* hk_attach_grad made it: backward passes write it */
-    HKI_IS_NAMED_LATE = 4 /* see hki_storage_name_late */
+    HKI_IS_LENT = 1,     /* a loan of HK_BORROW_EXTERNAL or HK_BORROW_EXTERNAL_READ is out */
+    HKI_IS_GRADIENT = 2, /* hk_attach_grad made it: backward passes write it */
+    HKI_IS_KNOWN_LATE =
+        4 /* what is put off may know its variable: hki_put_off_keeps is to be asked */
 } hki_storage_mark;
 
 /* Memory of one device, shared by all arrays that view it. Counted twice in one word: handles (arrays)
@@ -105,9 +106,6 @@ void hki_storage_release_use(hki_storage *storage);
  * last handle and use. Retained by who has a handle. */
 void hki_storage_retain_name(hki_storage *storage);
 void hki_storage_release_name(hki_storage *storage);
-/* By a task that is put off (hki_later.keep): retains a name, and sees to it that the memory is asked for when it is to be
- * given back. */
-void hki_storage_name_late(hki_storage *storage);
 /* By who has a name: retains a handle. False: there is none any more, and there never will be. */
 bool hki_storage_try_retain_handle(hki_storage *storage);
 /* Where nobody else has a handle and no task uses it: makes it as good as a new storage, but that its memory may be

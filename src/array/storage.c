@@ -59,9 +59,11 @@ static hki_storage *create(hki_device *device, uint64_t bytes, bool is_pinned)
     hki_storage *storage = storage_new(device, bytes);
     if (!storage)
         return NULL;
+    const bool is_host = hki_device_is_host(device);
     storage->is_pinned = is_pinned;
-    storage->is_small =
-        bytes > 0 && bytes <= HKI_SMALL_BYTES && !is_pinned && hki_device_is_host(device);
+    storage->is_small = bytes > 0 && bytes <= HKI_SMALL_BYTES && !is_pinned && is_host;
+    if (!HKI_USUALLY(is_host) && hki_device_puts_off(device))
+        atomic_init(&storage->marks, HKI_IS_KNOWN_LATE);
     /* All small ones of a device count as one for the runtime. */
     if (!storage->is_small || hki_memory_pool_add_small(device->memory))
         hki_runtime_retain(device->runtime);
@@ -105,12 +107,6 @@ void hki_storage_retain_name(hki_storage *storage)
     atomic_fetch_add_explicit(&storage->names, 1, memory_order_relaxed);
 }
 
-void hki_storage_name_late(hki_storage *storage)
-{
-    hki_storage_retain_name(storage);
-    atomic_fetch_or_explicit(&storage->marks, HKI_IS_NAMED_LATE, memory_order_relaxed);
-}
-
 void hki_storage_release_name(hki_storage *storage)
 {
     if (hki_count_drop(&storage->names))
@@ -140,7 +136,7 @@ static __attribute__((noinline)) bool is_kept_for_later(hki_storage *storage)
 static inline void give_back(hki_storage *storage)
 {
     const bool is_kept =
-        !HKI_USUALLY(!hki_storage_has(storage, HKI_IS_NAMED_LATE)) && is_kept_for_later(storage);
+        !HKI_USUALLY(!hki_storage_has(storage, HKI_IS_KNOWN_LATE)) && is_kept_for_later(storage);
     hki_var_deinit(&storage->var);
     if (storage->bytes && !storage->is_small && !storage->is_foreign && !is_kept)
         (atomic_load_explicit(&storage->is_passing, memory_order_relaxed)

@@ -93,11 +93,12 @@ typedef struct hki_task_spec hki_task_spec;
  * launched, and end by the model, when `prepare` has succeeded; run and join come later, or never. Functions but `may` are
  * called without a lock, by threads that launch; `drop` by any thread, and with locks. */
 typedef struct hki_later {
-    /* Whether run and join look at nothing but what the task reads, and cannot refuse what they find there. True: the task
-     * is put off, and prepare only has to see to it that there is room for what is written. */
-    bool (*may)(const hki_task_spec *spec, void *payload);
+    /* Whether run and join look at nothing but what the task reads, and cannot refuse what they find there. Asked when the task
+     * is being issued (is_issued), where it may be told too much, and when it is launched. Then true means that it is put off: prepare
+     * only has to see to it that there is room for what is written. */
+    bool (*may)(const hki_task_spec *spec, void *payload, bool is_issued);
     /* After prepare: a payload for run, join and describe which keeps what they need when the task, and its storages, have
-     * gone: names of these (hki_storage_name_late). Their memory stays. NULL: no memory. */
+     * gone: names of these (hki_storage_retain_name). Their memory stays. NULL: no memory. */
     void *(*keep)(const hki_task_spec *spec, const void *payload);
     void (*drop)(void *kept);
     /* Optional, both or none: workspace, before run, and after it. `as` stands for the task. False after hki_task_fail. */

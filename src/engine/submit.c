@@ -67,12 +67,14 @@ static void note_issued_locked(hki_runtime *runtime, const hki_task *task)
 }
 
 /* Only from when somebody asks: before, variables need not be touched here, whose lines of memory are the workers'. */
-static inline void note_writes_locked(hki_runtime *runtime, hki_task_spec *spec, uint64_t sequence)
+static inline void note_writes_locked(hki_runtime *runtime, hki_task *task, uint64_t sequence)
 {
-    if (HKI_USUALLY(!runtime->counts_writes && !spec->versions))
+    if (HKI_USUALLY(!runtime->counts_writes && !task->spec.versions))
         return;
     runtime->counts_writes = true;
-    hki_writes_note_locked(spec, sequence);
+    hki_writes_note_locked(&task->spec, sequence);
+    if (runtime->note_issue)
+        runtime->note_issue(task);
 }
 
 static uint64_t take_sequence_locked(hki_runtime *runtime, hki_task *task)
@@ -118,7 +120,7 @@ static uint64_t submit_serial(hki_task *task)
     hki_biased_acquire(&runtime->issue_lock);
     const uint64_t sequence = take_sequence_locked(runtime, task);
     note_issued_locked(runtime, task);
-    note_writes_locked(runtime, &task->spec, sequence);
+    note_writes_locked(runtime, task, sequence);
     hki_tracing_issue_locked(task);
     hki_biased_release(&runtime->issue_lock);
     hki_tracing_ready(task);
@@ -207,7 +209,7 @@ uint64_t hki_task_submit(hki_task *task)
     if (place != HKI_PLACE_RING)
         hki_ring_keep_order_locked(runtime);
     const uint64_t sequence = take_sequence_locked(runtime, task);
-    note_writes_locked(runtime, &task->spec, sequence);
+    note_writes_locked(runtime, task, sequence);
     if (place == HKI_PLACE_AT_ONCE && HKI_USUALLY(is_free_locked(&task->spec))) {
         run_at_once_locked(task);
         hki_biased_release(&runtime->issue_lock);

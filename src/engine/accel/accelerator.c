@@ -150,6 +150,7 @@ bool hki_accelerator_launch(hki_executor *executor, hki_queue *queue, hki_task *
     const bool puts_off = hki_put_off_may(task);
     int64_t ready_ns = atomic_load_explicit(&task->ready_ns, memory_order_relaxed);
     if (!hki_task_start(task)) {
+        hki_put_off_abandon(task);
         hki_tracing_end(&point, task);
         task->end_ns = ready_ns;
         hki_task_complete(executor, task);
@@ -283,6 +284,8 @@ bool hki_accelerators_create(hki_runtime *runtime)
         if (hki_device_puts_off(runtime->devices[i]) && !runtime->serial &&
             !runtime->accelerators->put_offs)
             created = (runtime->accelerators->put_offs = hki_put_offs_create(runtime));
+    if (runtime->accelerators && runtime->accelerators->put_offs)
+        runtime->note_issue = hki_put_off_issue;
     return created;
 }
 
@@ -306,6 +309,6 @@ void hki_accelerators_destroy(hki_runtime *runtime)
     if (!runtime->accelerators)
         return;
     free(runtime->accelerators->launchers);
-    free(runtime->accelerators->put_offs);
+    hki_put_offs_destroy(runtime->accelerators->put_offs);
     free(runtime->accelerators);
 }

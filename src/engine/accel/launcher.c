@@ -81,11 +81,12 @@ static hki_put_offs *put_offs_of(const hki_launchers *self)
     return self->runtime->accelerators->put_offs;
 }
 
-/* Of what has been put off: pieces that other threads may do. */
-static bool has_pieces(const hki_launchers *self)
+/* Of what has been put off something is wanted, or another thread is at it, and has pieces to give away. */
+static bool has_works(const hki_launchers *self)
 {
-    const hki_put_offs *put_offs = put_offs_of(self);
-    return put_offs && atomic_load(&((hki_put_offs *)put_offs)->open_count) > 0;
+    hki_put_offs *put_offs = put_offs_of(self);
+    return put_offs && (atomic_load(&put_offs->open_count) > 0 ||
+                        hki_works_await_rest(put_offs, (int)self->park.threads));
 }
 
 void hki_launchers_call(hki_runtime *runtime)
@@ -129,7 +130,7 @@ static hki_queue *queue_take(launcher *self)
 static bool is_ready(void *launchers)
 {
     hki_launchers *self = launchers;
-    return atomic_load(&self->runtime->ended) || is_any_ready(self) || has_pieces(self);
+    return atomic_load(&self->runtime->ended) || is_any_ready(self) || has_works(self);
 }
 
 /* False: the runtime is ending. */
@@ -193,8 +194,8 @@ static void *launcher_main(void *argument)
             queue_leave(queue);
             if (has_ended)
                 hki_clock_help(&executor, runtime);
-        } else {
-            hki_works_help(put_offs_of(all));
+        } else if (!hki_works_help(put_offs_of(all))) {
+            hki_works_compute_at_rest(put_offs_of(all), (int)all->park.threads);
         }
         if (lender)
             hki_queue_release_core(lender); /* CPU devices come first */

@@ -17,8 +17,7 @@ static struct hki_put_off_var **chain_of(hki_put_offs *self, const hki_var *var)
     return &self->vars[(address >> 32) % HKI_PUT_OFF_TABLE];
 }
 
-/* NULL: nothing that is put off names it. */
-static struct hki_put_off_var *var_of(hki_put_offs *self, const hki_var *var)
+struct hki_put_off_var *hki_put_off_var_of(hki_put_offs *self, const hki_var *var)
 {
     struct hki_put_off_var *it = *chain_of(self, var);
     while (it && it->var != var)
@@ -56,7 +55,7 @@ static void collect(hki_put_offs *self, collection *found, hki_work *work)
 
 static void collect_readers(hki_put_offs *self, collection *found, const hki_access *access)
 {
-    const struct hki_put_off_var *var = var_of(self, access->var);
+    const struct hki_put_off_var *var = hki_put_off_var_of(self, access->var);
     for (hki_put_off_place *it = var ? var->reads : NULL; it; it = it->next)
         if (hki_put_off_place_overlaps(it, access->begin, access->end))
             collect(self, found, it->work);
@@ -64,7 +63,7 @@ static void collect_readers(hki_put_offs *self, collection *found, const hki_acc
 
 static void collect_all(hki_put_offs *self, collection *found, const hki_access *access)
 {
-    const struct hki_put_off_var *var = var_of(self, access->var);
+    const struct hki_put_off_var *var = hki_put_off_var_of(self, access->var);
     if (access->mode & HKI_WRITE)
         collect_readers(self, found, access);
     for (hki_put_off_place *it = var ? var->writes : NULL; it; it = it->next)
@@ -112,7 +111,7 @@ typedef void need_fn(hki_put_offs *self, void *argument, hki_work *work);
  * something else of them. */
 static void overwrite(hki_put_offs *self, const hki_access *access, need_fn *need, void *argument)
 {
-    struct hki_put_off_var *var = var_of(self, access->var);
+    struct hki_put_off_var *var = hki_put_off_var_of(self, access->var);
     bool again = var;
     while (again) {
         again = false;
@@ -160,7 +159,7 @@ static bool reads_original(hki_put_offs *self, collection *found, hki_task *task
 static void collect_writers(hki_put_offs *self, collection *found, hki_task *task,
                             const hki_access *access)
 {
-    const struct hki_put_off_var *var = var_of(self, access->var);
+    const struct hki_put_off_var *var = hki_put_off_var_of(self, access->var);
     const hki_put_off_place *one = NULL;
     int count = 0;
     for (hki_put_off_place *it = var ? var->writes : NULL; it; it = it->next)
@@ -191,7 +190,7 @@ static bool meet(hki_put_offs *self, hki_task *task, unsigned mode)
             collect_writers(self, &found, task, access);
             continue;
         }
-        struct hki_put_off_var *var = var_of(self, access->var);
+        struct hki_put_off_var *var = hki_put_off_var_of(self, access->var);
         collect_readers(self, &found, access);
         overwrite(self, access, need_now, &found);
         if (var)
@@ -204,9 +203,20 @@ static bool meet(hki_put_offs *self, hki_task *task, unsigned mode)
     return !failure;
 }
 
+void hki_put_off_abandon(hki_task *task)
+{
+    hki_put_offs *self = put_offs_of(task->runtime);
+    if (!task->hint)
+        return;
+    hki_lock_acquire(&self->lock);
+    hki_put_off_launch_hint(self, task, NULL);
+    hki_lock_release(&self->lock);
+}
+
 bool hki_put_off_meet(hki_task *task)
 {
     hki_put_offs *self = put_offs_of(task->runtime);
+    hki_put_off_abandon(task);
     return !self || (meet(self, task, HKI_READ) && meet(self, task, HKI_WRITE));
 }
 
@@ -228,7 +238,7 @@ bool hki_put_off_may(hki_task *task)
 {
     const hki_task_spec *spec = &task->spec;
     return put_offs_of(task->runtime) && spec->class->later && hki_device_puts_off(spec->device) &&
-           spec->class->later->may(spec, task->payload);
+           spec->class->later->may(spec, task->payload, false);
 }
 
 static hki_work *work_create(const hki_task *task)
@@ -253,12 +263,11 @@ static hki_work *work_create(const hki_task *task)
     return NULL;
 }
 
-/* False: no memory. */
-static bool make_vars(hki_put_offs *self, const hki_task_spec *spec)
+bool hki_put_off_make_vars(hki_put_offs *self, const hki_task_spec *spec)
 {
     for (int i = 0; i < spec->access_count; i++) {
         const hki_access *access = &spec->accesses[i];
-        if (var_of(self, access->var))
+        if (hki_put_off_var_of(self, access->var))
             continue;
         struct hki_put_off_var *var = calloc(1, sizeof *var);
         if (!var)
@@ -320,7 +329,8 @@ static void add_reads(hki_put_offs *self, hki_work *work, const hki_task_spec *s
     for (int i = 0; i < spec->access_count; i++) {
         const hki_access *access = &spec->accesses[i];
         if (access->mode & HKI_READ)
-            add_place(work, var_of(self, access->var), access->begin, access->end, false);
+            add_place(work, hki_put_off_var_of(self, access->var), access->begin, access->end,
+                      false);
     }
     if (!hash)
         return;
@@ -359,7 +369,8 @@ static void find_followed(hki_put_offs *self, hki_work *work, const hki_task_spe
         const hki_access *access = &spec->accesses[i];
         if (!(access->mode & HKI_WRITE))
             continue;
-        for (hki_put_off_place *it = var_of(self, access->var)->reads; it; it = it->next)
+        for (hki_put_off_place *it = hki_put_off_var_of(self, access->var)->reads; it;
+             it = it->next)
             if (hki_put_off_place_overlaps(it, access->begin, access->end))
                 come_after(self, work, it->work);
         overwrite(self, access, come_after, work);
@@ -370,7 +381,7 @@ static void find_followed(hki_put_offs *self, hki_work *work, const hki_task_spe
 static bool enter(hki_put_offs *self, hki_work *work, const hki_task_spec *spec)
 {
     work->before = malloc(HKI_PUT_OFF_EDGES * sizeof(hki_work *));
-    if (!work->before || !make_vars(self, spec))
+    if (!work->before || !hki_put_off_make_vars(self, spec))
         return false;
     add_reads(self, work, spec);
     self->visit++;
@@ -382,7 +393,8 @@ static bool enter(hki_put_offs *self, hki_work *work, const hki_task_spec *spec)
     for (int i = 0; i < spec->access_count; i++) {
         const hki_access *access = &spec->accesses[i];
         if (access->mode & HKI_WRITE)
-            add_place(work, var_of(self, access->var), access->begin, access->end, true);
+            add_place(work, hki_put_off_var_of(self, access->var), access->begin, access->end,
+                      true);
     }
     for (int i = 0; i < work->place_count; i++)
         hki_put_off_place_enter(&work->places[i]);
@@ -415,14 +427,22 @@ static const hk_status *limit_edges(hki_put_offs *self, const hki_task_spec *spe
 
 static bool is_too_much(const hki_put_offs *self, const hki_device *device)
 {
-    return self->count > HKI_PUT_OFF_MOST ||
+    return atomic_load(&self->count) > HKI_PUT_OFF_MOST ||
            self->kept_bytes > (uint64_t)HKI_PUT_OFF_KEPT_MIB << 20 ||
            self->kept_addresses[device->index] > self->most_addresses[device->index];
 }
 
-/* Does the first ones where there are too many. Takes the lock. */
-static void compute_first(hki_put_offs *self, const hki_device *device)
+/* Does a work that is wanted (NULL: none; of a copy, the original), and the first ones where there are too many. Takes the lock. */
+static void compute_some(hki_put_offs *self, const hki_device *device, hki_work *wanted)
 {
+    if (wanted && wanted->is_copy)
+        wanted = wanted->need_count ? wanted->before[0] : NULL;
+    if (wanted) {
+        wanted->refs++;
+        hki_lock_release(&self->lock);
+        hk_status_release(hki_works_compute(self, &wanted, 1));
+        hki_lock_acquire(&self->lock);
+    }
     while (self->first && is_too_much(self, device)) {
         hki_work *first = self->first;
         first->refs++;
@@ -430,7 +450,10 @@ static void compute_first(hki_put_offs *self, const hki_device *device)
         hk_status_release(hki_works_compute(self, &first, 1));
         hki_lock_acquire(&self->lock);
     }
+    const bool are_many = atomic_load(&self->count) == HKI_PUT_OFF_MANY + 1;
     hki_lock_release(&self->lock);
+    if (are_many)
+        hki_launchers_call(self->runtime);
 }
 
 void hki_put_off_add(hki_task *task)
@@ -444,7 +467,8 @@ void hki_put_off_add(hki_task *task)
     if (work && !failure) {
         if (enter(self, work, spec)) {
             atomic_fetch_add_explicit(&self->put_off, 1, memory_order_relaxed);
-            compute_first(self, spec->device);
+            compute_some(self, spec->device,
+                         hki_put_off_launch_hint(self, task, work) ? work : NULL);
             return;
         }
         hki_lock_release(&self->lock);
@@ -484,12 +508,13 @@ bool hki_put_off_keeps(hki_var *var, hki_device *device, void *data, uint64_t by
     if (!self)
         return false;
     hki_lock_acquire(&self->lock);
-    struct hki_put_off_var *its = var_of(self, var);
+    struct hki_put_off_var *its = hki_put_off_var_of(self, var);
     if (!its) {
         hki_lock_release(&self->lock);
         return false;
     }
     take_out_of_chain(self, its);
+    hki_put_off_var_forget_issued(its);
     its->users++; /* until there is nothing more to be found in its list */
     its->var = NULL;
     hide_all(self, its);
@@ -524,6 +549,7 @@ hki_put_offs *hki_put_offs_create(hki_runtime *runtime)
 void hki_put_offs_stop(hki_put_offs *self)
 {
     hki_lock_acquire(&self->lock);
+    hki_wanted_stop(self);
     while (self->known_first)
         hki_work_forget(self, self->known_first);
     /* The last one is needed by none. */
@@ -534,4 +560,11 @@ void hki_put_offs_stop(hki_put_offs *self)
         hki_work_drop_useless(self, last);
     }
     hki_lock_release(&self->lock);
+}
+
+void hki_put_offs_destroy(hki_put_offs *self)
+{
+    if (self)
+        hki_hints_destroy(self);
+    free(self);
 }

@@ -15,7 +15,9 @@
 #include "engine/accel/accelerator.h"
 
 enum {
-    HKI_PUT_OFF_MOST = 4096, /* works at once; of more the first is done */
+    HKI_PUT_OFF_MANY =
+        64, /* works that wait, but for copies; of more the first are done by threads that have nothing to launch, */
+    HKI_PUT_OFF_MOST = 1024, /* and of so many before anything is launched */
     HKI_PUT_OFF_KEPT_MIB =
         256,                  /* bytes that have been given back, and works still read; the same */
     HKI_PUT_OFF_EDGES = 256,  /* that one work needs or follows; of more all are done */
@@ -27,6 +29,7 @@ enum {
 
 typedef struct hki_work hki_work;
 typedef struct hki_put_offs hki_put_offs;
+typedef struct hki_hint hki_hint; /* wanted.c */
 
 typedef enum hki_work_state {
     HKI_WORK_WAITS,
@@ -52,7 +55,9 @@ struct hki_put_off_var {
     const hki_var *var; /* NULL: its owner has gone */
     struct hki_put_off_var *in_chain;
     hki_put_off_place *reads, *writes; /* the latter also of known works */
-    int users;                         /* places of works that wait, run or have failed, and pins */
+    hki_hint *
+        issued; /* of the last task that writes it, while that is not launched; NULL: there is none */
+    int users;          /* places of works that wait, run or have failed, and pins */
     bool has_bytes;     /* something may have been written there: pages, not addresses alone */
     hki_device *device; /* of memory that has been given back */
     void *data;         /* the memory; NULL: there is none */
@@ -75,7 +80,8 @@ struct hki_work {
     hki_work *in_chain; /* of the table */
     hki_work *gone;
     uint64_t hash; /* 0: it is not in the table */
-    bool is_copy;
+    bool is_copy, is_wanted;
+    hki_work *next_wanted;
     intptr_t shift; /* of a copy: see hki_later.share */
     hki_task *as;   /* while it runs */
     _Atomic(int64_t) next_piece, pieces_left;
@@ -89,7 +95,9 @@ struct hki_put_offs {
     hki_runtime *runtime;
     hki_lock lock;
     hki_work *first, *last, *known_first, *known_last, *failed_first, *failed_last;
-    int count, known_count;
+    int known_count;
+    _Atomic(int) count; /* of those that wait or run, but for copies; changed with the lock */
+    _Atomic(int) rests; /* threads that do works since they have nothing to launch */
     uint64_t number, visit;
     uint64_t kept_bytes; /* that have been written, of variables whose owners have gone */
     uint64_t kept_addresses[HKI_MAX_DEVICES]; /* the same, written or not, by device; */
@@ -98,6 +106,10 @@ struct hki_put_offs {
     struct hki_put_off_var *vars[HKI_PUT_OFF_TABLE]; /* by address */
     hki_work *open[HKI_PUT_OFF_OPEN];
     _Atomic(int) open_count;
+    hki_work *wanted; /* with references: to be done when a thread has nothing to launch */
+    _Atomic(int) wanted_count;
+    hki_hint *hints;                             /* of tasks that are issued; all */
+    bool is_over;                                /* no task is launched any more */
     _Atomic(uint64_t) put_off, computed, shared; /* for hk_runtime_internals */
 };
 
@@ -108,14 +120,41 @@ hki_put_offs *hki_put_offs_create(hki_runtime *runtime);
 /* Drops all works: no thread launches any more. */
 void hki_put_offs_stop(hki_put_offs *self);
 
+void hki_put_offs_destroy(hki_put_offs *self);
+
 /* Before the task is started: whether it will be put off, of which its class is told. */
 bool hki_put_off_may(hki_task *task);
 /* The task has been prepared: puts off the rest. May compute others. It fails for want of memory alone. */
 void hki_put_off_add(hki_task *task);
+/* The task is not put off after all. */
+void hki_put_off_abandon(hki_task *task);
 /* The task is to run now: does all works that it needs, and that need what it overwrites. False: it has failed. */
 bool hki_put_off_meet(hki_task *task);
 /* It has run. */
 void hki_put_off_leave(hki_task *task);
+
+/* What is put off knows the variable: it, or NULL. Expects the lock. */
+struct hki_put_off_var *hki_put_off_var_of(hki_put_offs *self, const hki_var *var);
+/* Makes it know all that the task accesses. False: no memory. The same. */
+bool hki_put_off_make_vars(hki_put_offs *self, const hki_task_spec *spec);
+
+/* ---- what is going to be needed (wanted.c) ------------------------------------------------------------------- */
+
+/* The task is being issued: takes note of what it will need, and wants that if it is to look at values. Expects the issue lock. */
+void hki_put_off_issue(hki_task *task);
+/* The task is launched; work: what has been put off; NULL: nothing. True: that is wanted. Expects the lock. */
+bool hki_put_off_launch_hint(hki_put_offs *self, hki_task *task, hki_work *work);
+/* A thread that has nothing to launch would find a work to do: one that is wanted, or, of very many, the first. Not all threads are
+ * to be at it: what is to be launched would be late. */
+bool hki_works_await_rest(hki_put_offs *self, int threads);
+/* Does it. Expects no lock. */
+void hki_works_compute_at_rest(hki_put_offs *self, int threads);
+/* The variable's owner goes. Expects the lock. */
+void hki_put_off_var_forget_issued(struct hki_put_off_var *var);
+/* Nothing is wanted any more, nor will be. The same. */
+void hki_wanted_stop(hki_put_offs *self);
+/* Those of tasks that have never been launched. No thread knows of them any more. */
+void hki_hints_destroy(hki_put_offs *self);
 
 /* ---- works (works.c); all expect the lock ---------------------------------------------------------------------- */
 

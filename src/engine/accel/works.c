@@ -27,7 +27,7 @@ void hki_work_append(hki_put_offs *self, hki_work *work)
 {
     work->number = ++self->number;
     put_last(&self->first, &self->last, work);
-    self->count++;
+    self->count += !work->is_copy;
 }
 
 static void take_out(hki_work **first, hki_work **last, hki_work *work)
@@ -39,7 +39,7 @@ static void take_out(hki_work **first, hki_work **last, hki_work *work)
 static void leave_order(hki_put_offs *self, hki_work *work)
 {
     take_out(&self->first, &self->last, work);
-    self->count--;
+    self->count -= !work->is_copy;
 }
 
 void hki_work_untable(hki_put_offs *self, hki_work *work)

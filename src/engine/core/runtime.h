@@ -41,6 +41,8 @@ struct hki_runtime {
     void (*destroy)(hki_runtime *runtime); /* when nobody counts it any more */
     /* Whether a task of the queue had better be launched behind the mark than wait for its end: accel/accelerator.c. */
     bool (*may_follow)(const hki_task *task, const hki_queue *queue, const hki_mark *mark);
+    /* A task of such a runtime is being issued: accel/wanted.c; NULL: nobody wants to know. */
+    void (*note_issue)(hki_task *task);
     int device_count, queue_count;
     hki_device *devices[HKI_MAX_DEVICES];
     hki_queue *queues[HKI_MAX_DEVICES * HKI_QUEUE_KIND_COUNT]; /* of all devices */

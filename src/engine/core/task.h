@@ -72,6 +72,7 @@ struct hki_task {
     int mark_count;
     bool is_late;                   /* see hki_task_is_late */
     intptr_t shift;                 /* see hki_task_shift */
+    struct hki_hint *hint;          /* what it will need: accel/wanted.c; NULL: nothing is known */
     struct hki_put_off_var *pinned; /* holds what lies there; NULL: nothing */
     _Alignas(HKI_CACHE_LINE) hki_access inline_accesses[HKI_TASK_INLINE_ACCESSES];
     union {

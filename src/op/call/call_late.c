@@ -35,11 +35,12 @@ bool hki_call_may_refuse(const hki_kernel_call *call)
     return op->refuses || (op->elementwise && !op->infallible && !is_inexact);
 }
 
-static bool may(const hki_task_spec *spec, void *payload)
+static bool may(const hki_task_spec *spec, void *payload, bool is_issued)
 {
     hki_call_payload *self = payload;
     self->is_put_off =
-        (!hki_call_may_refuse(&self->call) || hki_call_is_prechecked(spec, payload)) &&
+        (!hki_call_may_refuse(&self->call) || (is_issued && self->call.op->index_input) ||
+         hki_call_is_prechecked(spec, payload)) &&
         !hki_libraries_problem();
     return self->is_put_off;
 }
@@ -84,7 +85,7 @@ static void *keep(const hki_task_spec *spec, const void *payload)
         *copy->staged = (hki_staged){.staging = its->staged->staging};
     for (int i = 0; i < tensors; i++)
         if (copy->tensors[i].ndim >= 0)
-            hki_storage_name_late(copy->tensors[i].storage);
+            hki_storage_retain_name(copy->tensors[i].storage);
     note_versions(copy, spec);
     return copy;
 }

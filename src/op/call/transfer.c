@@ -110,9 +110,9 @@ static int operands(const void *payload, hki_trace_operand *operands, int limit)
 }
 
 /* Copies between simulated devices are put off. */
-static bool may_be_late(const hki_task_spec *spec, void *payload)
+static bool may_be_late(const hki_task_spec *spec, void *payload, bool is_issued)
 {
-    (void)payload;
+    (void)payload, (void)is_issued;
     return spec->cost.peer && hki_device_puts_off(spec->cost.peer);
 }
 
@@ -123,8 +123,8 @@ static void *keep(const hki_task_spec *spec, const void *payload)
     if (!self)
         return NULL;
     *self = *(const transfer *)payload;
-    hki_storage_name_late(self->from.storage);
-    hki_storage_name_late(self->to.storage);
+    hki_storage_retain_name(self->from.storage);
+    hki_storage_retain_name(self->to.storage);
     return self;
 }
 
