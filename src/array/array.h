@@ -44,8 +44,9 @@ struct hk_array {
 typedef enum hki_storage_mark {
     HKI_IS_LENT = 1,     /* a loan of HK_BORROW_EXTERNAL or HK_BORROW_EXTERNAL_READ is out */
     HKI_IS_GRADIENT = 2, /* hk_attach_grad made it: backward passes write it */
-    HKI_IS_KNOWN_LATE =
-        4 /* what is put off may know its variable: hki_put_off_keeps is to be asked */
+    /* Its device puts off what it computes (hki_device_puts_off): its memory is addresses, until something is needed, and no
+     * matter of the run-ahead window; hki_put_off_keeps is to be asked before it is given back. */
+    HKI_IS_SIMULATED = 4
 } hki_storage_mark;
 
 /* Memory of one device, shared by all arrays that view it. Counted twice in one word: handles (arrays)

@@ -63,7 +63,7 @@ static hki_storage *create(hki_device *device, uint64_t bytes, bool is_pinned)
     storage->is_pinned = is_pinned;
     storage->is_small = bytes > 0 && bytes <= HKI_SMALL_BYTES && !is_pinned && is_host;
     if (!HKI_USUALLY(is_host) && hki_device_puts_off(device))
-        atomic_init(&storage->marks, HKI_IS_KNOWN_LATE);
+        atomic_init(&storage->marks, HKI_IS_SIMULATED);
     /* All small ones of a device count as one for the runtime. */
     if (!storage->is_small || hki_memory_pool_add_small(device->memory))
         hki_runtime_retain(device->runtime);
@@ -136,7 +136,7 @@ static __attribute__((noinline)) bool is_kept_for_later(hki_storage *storage)
 static inline void give_back(hki_storage *storage)
 {
     const bool is_kept =
-        !HKI_USUALLY(!hki_storage_has(storage, HKI_IS_KNOWN_LATE)) && is_kept_for_later(storage);
+        !HKI_USUALLY(!hki_storage_has(storage, HKI_IS_SIMULATED)) && is_kept_for_later(storage);
     hki_var_deinit(&storage->var);
     if (storage->bytes && !storage->is_small && !storage->is_foreign && !is_kept)
         (atomic_load_explicit(&storage->is_passing, memory_order_relaxed)
@@ -183,7 +183,10 @@ static void storage_free(hki_storage *storage, bool by_handle)
 static hki_runtime *window_of(const hki_storage *storage)
 {
     hki_runtime *runtime = storage->var.runtime;
-    return storage->bytes && runtime && hki_runtime_alive(runtime) ? runtime : NULL;
+    return storage->bytes && runtime && !hki_storage_has(storage, HKI_IS_SIMULATED) &&
+                   hki_runtime_alive(runtime)
+               ? runtime
+               : NULL;
 }
 
 void hki_storage_retain_handle(hki_storage *storage)

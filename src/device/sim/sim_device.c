@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WORKSPACE_BYTES ((uint64_t)1 << 30)
+
 typedef struct sim {
     hk_sim_options model;
     hki_sim_memory *memory;
@@ -177,7 +179,9 @@ bool hki_sim_init(hki_device *device, const hk_sim_options *model)
     if (!self)
         return false;
     self->model = *model;
-    self->memory = hki_sim_memory_create(model->memory_bytes);
+    /* The pool has the limit. Beyond that there are addresses for what has been given back while work that is put off still reads
+     * it, as much again, and for the workspace of such work. */
+    self->memory = hki_sim_memory_create(2 * model->memory_bytes + WORKSPACE_BYTES);
     if (!self->memory) {
         free(self);
         return false;

@@ -412,7 +412,8 @@ bool hki_call_issue(const hki_call *call, hk_array *const *outputs, bool is_new,
                             .staging = staging,
                             .input_count = call->input_count,
                             .output_count = op->output_count > 1 ? op->output_count : 1};
-    for (int i = 0; is_new && i < parts.output_count; i++)
+    const bool counts = is_new && !hki_device_puts_off(call->device);
+    for (int i = 0; counts && i < parts.output_count; i++)
         new_bytes += outputs[i]->storage->bytes;
     hki_task *task = hki_call_task_begin(&parts, new_bytes);
     if (!task)
