@@ -46,7 +46,8 @@ typedef enum hki_storage_mark {
     HKI_IS_GRADIENT = 2, /* hk_attach_grad made it: backward passes write it */
     /* Its device puts off what it computes (hki_device_puts_off): its memory is addresses, until something is needed, and no
      * matter of the run-ahead window; hki_put_off_keeps is to be asked before it is given back. */
-    HKI_IS_SIMULATED = 4
+    HKI_IS_SIMULATED = 4,
+    HKI_IS_LATE = 8 /* of the host's: a copy to it may be put off; the same is to be asked */
 } hki_storage_mark;
 
 /* Memory of one device, shared by all arrays that view it. Counted twice in one word: handles (arrays)
@@ -82,7 +83,7 @@ struct hki_storage {
     };
 };
 
-static inline bool hki_storage_has(const hki_storage *storage, hki_storage_mark mark)
+static inline bool hki_storage_has(const hki_storage *storage, unsigned mark)
 {
     return atomic_load_explicit(&storage->marks, memory_order_acquire) & mark;
 }

@@ -124,10 +124,10 @@ static __attribute__((noinline)) void give_back_lent(hki_storage *storage, bool 
     hki_storage_release_name(storage);
 }
 
-/* Only a simulated device's is. */
+/* Only a simulated device's is, or what was copied from it. */
 static __attribute__((noinline)) bool is_kept_for_later(hki_storage *storage)
 {
-    return hki_put_off_keeps(&storage->var, storage->device,
+    return hki_put_off_keeps(&storage->var, storage->device, pool_of(storage),
                              atomic_load_explicit(&storage->data, memory_order_relaxed),
                              storage->bytes);
 }
@@ -135,8 +135,8 @@ static __attribute__((noinline)) bool is_kept_for_later(hki_storage *storage)
 /* Its variable, its memory, and its share in the runtime. */
 static inline void give_back(hki_storage *storage)
 {
-    const bool is_kept =
-        !HKI_USUALLY(!hki_storage_has(storage, HKI_IS_SIMULATED)) && is_kept_for_later(storage);
+    const bool is_kept = !HKI_USUALLY(!hki_storage_has(storage, HKI_IS_SIMULATED | HKI_IS_LATE)) &&
+                         is_kept_for_later(storage);
     hki_var_deinit(&storage->var);
     if (storage->bytes && !storage->is_small && !storage->is_foreign && !is_kept)
         (atomic_load_explicit(&storage->is_passing, memory_order_relaxed)
@@ -254,7 +254,8 @@ void hki_storage_release_use(hki_storage *storage)
 
 bool hki_storage_renew(hki_storage *storage)
 {
-    if (atomic_load_explicit(&storage->counts, memory_order_acquire) != ONE_HANDLE)
+    if (atomic_load_explicit(&storage->counts, memory_order_acquire) != ONE_HANDLE ||
+        hki_storage_has(storage, HKI_IS_LATE))
         return false;
     hki_runtime *runtime = storage->var.runtime;
     hki_var_deinit(&storage->var);

@@ -54,7 +54,8 @@ static inline void hki_var_deinit(hki_var *var)
 /* The owner of the variable, which tasks that were put off have named (hki_later.keep), and none names any more, is about to give
  * its memory (bytes 0: none) back to the device's pool. True: something that has been put off needs the bytes still; they are given back when it does not. Any thread; expects no lock
  * but the issue lock. */
-bool hki_put_off_keeps(hki_var *var, hki_device *device, void *data, uint64_t bytes);
+bool hki_put_off_keeps(hki_var *var, hki_device *device, hki_memory_pool *pool, void *data,
+                       uint64_t bytes);
 
 typedef enum hki_access_mode {
     HKI_READ = 1,   /* fails with the range's failure */
@@ -101,6 +102,8 @@ typedef struct hki_later {
      * gone: names of these (hki_storage_retain_name). Their memory stays. NULL: no memory. */
     void *(*keep)(const hki_task_spec *spec, const void *payload);
     void (*drop)(void *kept);
+    /* Optional: what is written is the host's memory, by one access, and stays to be seen by nobody but tasks and waits. */
+    bool (*writes_host)(const hki_task_spec *spec);
     /* Optional, both or none: workspace, before run, and after it. `as` stands for the task. False after hki_task_fail. */
     bool (*begin)(hki_task *as, void *kept);
     void (*end)(void *kept);

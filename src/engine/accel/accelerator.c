@@ -284,8 +284,11 @@ bool hki_accelerators_create(hki_runtime *runtime)
         if (hki_device_puts_off(runtime->devices[i]) && !runtime->serial &&
             !runtime->accelerators->put_offs)
             created = (runtime->accelerators->put_offs = hki_put_offs_create(runtime));
-    if (runtime->accelerators && runtime->accelerators->put_offs)
+    if (runtime->accelerators && runtime->accelerators->put_offs) {
         runtime->note_issue = hki_put_off_issue;
+        runtime->hold = hki_put_off_hold;
+        runtime->ask = hki_put_off_ask;
+    }
     return created;
 }
 

@@ -127,6 +127,7 @@ static const hk_status *run_as_task(hki_put_offs *self, hki_work *work)
     as.spec = work->spec;
     as.payload = work->kept;
     as.is_late = true;
+    as.shift = work->from;
     atomic_init(&as.sequence, work->sequence);
     work->as = &as;
     run(self, work);
@@ -206,8 +207,18 @@ static void await(hki_put_offs *self, hki_work *work)
     }
 }
 
+/* Tasks that have waited for a work go on. */
+static void dispatch(hki_put_offs *self, hki_task *ready)
+{
+    hki_executor executor = {0};
+    hki_task_dispatch(&executor, ready);
+    hki_slot_give_back(&executor.returns);
+    hki_progress(self->runtime);
+}
+
 static void do_one(hki_put_offs *self, hki_work *work)
 {
+    hki_task *ready = NULL;
     hki_lock_acquire(&self->lock);
     await(self, work);
     if (hki_work_state_of(work) == HKI_WORK_WAITS) {
@@ -218,10 +229,12 @@ static void do_one(hki_put_offs *self, hki_work *work)
             failure = run_as_task(self, work);
             hki_lock_acquire(&self->lock);
         }
-        hki_work_end(self, work, failure);
+        ready = hki_work_end(self, work, failure);
     }
     hki_work_release(work);
     hki_lock_release(&self->lock);
+    if (ready)
+        dispatch(self, ready);
 }
 
 const hk_status *hki_works_compute(hki_put_offs *self, hki_work **works, int count)

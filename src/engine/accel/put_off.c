@@ -132,48 +132,71 @@ static void overwrite(hki_put_offs *self, const hki_access *access, need_fn *nee
 
 /* ---- a task that runs now --------------------------------------------------------------------------------------------- */
 
-static void need_now(hki_put_offs *self, void *argument, hki_work *work)
+/* The only place that a copy of one array reads. */
+static const hki_put_off_place *original_of(const hki_work *copy)
 {
-    collect(self, argument, work);
+    const hki_put_off_place *place = copy->places;
+    while (place->writes)
+        place++;
+    return place;
 }
 
-/* Where all that is read comes from one work, which only copies and still waits, it may be read at the original. */
-static bool reads_original(hki_put_offs *self, collection *found, hki_task *task,
-                           const hki_access *access, const hki_put_off_place *place)
+/* Nobody is going to overwrite the original before the copy is made. */
+static bool is_original_safe(const hki_work *copy)
 {
-    hki_work *work = place->work;
-    if (!task->spec.class->reads_elsewhere || task->pinned || !work->shift ||
-        hki_work_state_of(work) != HKI_WORK_WAITS || place->begin > access->begin ||
-        place->end < access->end)
-        return false;
-    for (int i = 0; i < work->before_count; i++)
-        collect(self, found, work->before[i]);
-    for (int i = 0; i < work->place_count && !task->pinned; i++)
-        if (!work->places[i].writes)
-            task->pinned = work->places[i].var;
-    task->pinned->users++;
-    task->shift = work->shift;
+    const hki_put_off_place *original = original_of(copy);
+    for (hki_put_off_place *it = original->var->writes; it; it = it->next) {
+        bool is_needed = false;
+        for (int i = 0; i < copy->need_count; i++)
+            is_needed |= it->work == copy->before[i];
+        if (!is_needed && hki_work_is_open(it->work) &&
+            hki_put_off_place_overlaps(it, original->begin, original->end))
+            return false;
+    }
     return true;
+}
+
+/* All that is read comes from this work, which only copies and still waits: so it may be read at the original. NULL: not so. */
+static hki_work *sole_copy(hki_put_offs *self, const hki_task_spec *spec, const hki_access *access)
+{
+    const struct hki_put_off_var *var = hki_put_off_var_of(self, access->var);
+    hki_work *found = NULL;
+    for (hki_put_off_place *it = var ? var->writes : NULL; it; it = it->next) {
+        hki_work *work = it->work;
+        if (!hki_put_off_place_overlaps(it, access->begin, access->end) || !hki_work_is_open(work))
+            continue;
+        if (found || !work->shift || hki_work_state_of(work) != HKI_WORK_WAITS ||
+            it->begin > access->begin || it->end < access->end)
+            return NULL;
+        found = work;
+    }
+    return found && spec->class->reads_elsewhere && is_original_safe(found) ? found : NULL;
 }
 
 static void collect_writers(hki_put_offs *self, collection *found, hki_task *task,
                             const hki_access *access)
 {
     const struct hki_put_off_var *var = hki_put_off_var_of(self, access->var);
-    const hki_put_off_place *one = NULL;
-    int count = 0;
-    for (hki_put_off_place *it = var ? var->writes : NULL; it; it = it->next)
-        if (hki_put_off_place_overlaps(it, access->begin, access->end) &&
-            hki_work_is_open(it->work)) {
-            one = it;
-            count++;
-        }
-    if (count == 1 && reads_original(self, found, task, access, one))
+    hki_work *copy = task->instead ? NULL : sole_copy(self, &task->spec, access);
+    if (copy) {
+        for (int i = 0; i < copy->before_count; i++)
+            collect(self, found, copy->before[i]);
+        /* Whoever is to come after the copy waits as if it were being made. */
+        atomic_store_explicit(&copy->state, HKI_WORK_RUNS, memory_order_relaxed);
+        copy->refs++;
+        task->instead = copy;
+        task->shift = copy->shift;
         return;
-    for (hki_put_off_place *it = count ? var->writes : NULL; it; it = it->next)
+    }
+    for (hki_put_off_place *it = var ? var->writes : NULL; it; it = it->next)
         if (hki_put_off_place_overlaps(it, access->begin, access->end) &&
             hki_work_is_open(it->work))
             collect(self, found, it->work);
+}
+
+static void need_now(hki_put_offs *self, void *argument, hki_work *work)
+{
+    collect(self, argument, work);
 }
 
 /* What the task reads, or what it overwrites: the former first, for it may overwrite that, too. */
@@ -222,13 +245,16 @@ bool hki_put_off_meet(hki_task *task)
 
 void hki_put_off_leave(hki_task *task)
 {
-    if (!task->pinned)
+    hki_work *copy = task->instead;
+    if (!copy)
         return;
     hki_put_offs *self = put_offs_of(task->runtime);
     hki_lock_acquire(&self->lock);
-    hki_put_off_var_leave(self, task->pinned);
+    atomic_store_explicit(&copy->state, HKI_WORK_WAITS, memory_order_relaxed);
+    hki_work_drop_useless(self, copy);
+    hki_work_release(copy);
     hki_lock_release(&self->lock);
-    task->pinned = NULL;
+    task->instead = NULL;
     task->shift = 0;
 }
 
@@ -256,6 +282,7 @@ static hki_work *work_create(const hki_task *task)
     work->spec.access_count = 0;
     work->spec.versions = NULL;
     work->sequence = hki_task_sequence(task);
+    work->is_to_host = spec->class->later->writes_host && spec->class->later->writes_host(spec);
     work->kept = spec->class->later->keep(spec, task->payload);
     if (work->kept)
         return work;
@@ -328,7 +355,13 @@ static void add_reads(hki_put_offs *self, hki_work *work, const hki_task_spec *s
     }
     for (int i = 0; i < spec->access_count; i++) {
         const hki_access *access = &spec->accesses[i];
-        if (access->mode & HKI_READ)
+        hki_work *copy = access->mode & HKI_READ ? sole_copy(self, spec, access) : NULL;
+        const hki_put_off_place *original = copy ? original_of(copy) : NULL;
+        if (copy)
+            work->from = copy->shift;
+        if (original)
+            add_place(work, original->var, original->begin, original->end, false);
+        else if (access->mode & HKI_READ)
             add_place(work, hki_put_off_var_of(self, access->var), access->begin, access->end,
                       false);
     }
@@ -467,8 +500,9 @@ void hki_put_off_add(hki_task *task)
     if (work && !failure) {
         if (enter(self, work, spec)) {
             atomic_fetch_add_explicit(&self->put_off, 1, memory_order_relaxed);
-            compute_some(self, spec->device,
-                         hki_put_off_launch_hint(self, task, work) ? work : NULL);
+            const bool is_wanted = hki_put_off_launch_hint(self, task, work);
+            hki_put_off_be_late(self, task, work);
+            compute_some(self, spec->device, is_wanted || work->is_wanted ? work : NULL);
             return;
         }
         hki_lock_release(&self->lock);
@@ -502,7 +536,15 @@ static void take_out_of_chain(hki_put_offs *self, const struct hki_put_off_var *
     *link = var->in_chain;
 }
 
-bool hki_put_off_keeps(hki_var *var, hki_device *device, void *data, uint64_t bytes)
+/* Nor will anybody wait for it. */
+static void let_go_all(const struct hki_put_off_var *var)
+{
+    for (hki_put_off_place *it = var->writes; it; it = it->next)
+        it->work->gate = NULL;
+}
+
+bool hki_put_off_keeps(hki_var *var, hki_device *device, hki_memory_pool *pool, void *data,
+                       uint64_t bytes)
 {
     hki_put_offs *self = put_offs_of(var->runtime);
     if (!self)
@@ -517,15 +559,17 @@ bool hki_put_off_keeps(hki_var *var, hki_device *device, void *data, uint64_t by
     hki_put_off_var_forget_issued(its);
     its->users++; /* until there is nothing more to be found in its list */
     its->var = NULL;
+    let_go_all(its);
     hide_all(self, its);
     const bool is_kept = its->users > 1;
     if (is_kept && data && bytes) {
         its->device = device;
+        its->pool = pool;
         its->data = data;
         its->bytes = bytes;
         self->kept_addresses[device->index] += bytes;
         self->kept_bytes += its->has_bytes ? bytes : 0;
-        hki_memory_pool_uncount(device->memory, bytes);
+        hki_memory_pool_uncount(pool, bytes);
     }
     hki_put_off_var_leave(self, its);
     hki_lock_release(&self->lock);
@@ -540,14 +584,18 @@ hki_put_offs *hki_put_offs_create(hki_runtime *runtime)
     if (!self)
         return NULL;
     self->runtime = runtime;
-    for (int i = 0; i < runtime->device_count; i++)
-        if (runtime->devices[i]->memory)
-            self->most_addresses[i] = hki_memory_pool_get(runtime->devices[i]->memory).limit_bytes;
+    for (int i = 0; i < runtime->device_count; i++) {
+        const hki_device *device = runtime->devices[i];
+        self->most_addresses[i] = hki_device_puts_off(device)
+                                      ? hki_memory_pool_get(device->memory).limit_bytes
+                                      : UINT64_MAX;
+    }
     return self;
 }
 
 void hki_put_offs_stop(hki_put_offs *self)
 {
+    hki_task *ready = NULL; /* what still waits, to be cancelled */
     hki_lock_acquire(&self->lock);
     hki_wanted_stop(self);
     while (self->known_first)
@@ -555,11 +603,17 @@ void hki_put_offs_stop(hki_put_offs *self)
     /* The last one is needed by none. */
     while (self->last || self->failed_last) {
         hki_work *last = self->last ? self->last : self->failed_last;
+        if (last->gate)
+            ready = hki_gate_open_held(last->gate, ready);
+        last->gate = NULL;
         for (int i = 0; i < last->place_count; i++)
             hki_put_off_place_hide(&last->places[i]);
         hki_work_drop_useless(self, last);
     }
     hki_lock_release(&self->lock);
+    hki_executor executor = {0};
+    hki_task_dispatch(&executor, ready);
+    hki_slot_give_back(&executor.returns);
 }
 
 void hki_put_offs_destroy(hki_put_offs *self)

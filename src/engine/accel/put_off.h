@@ -57,10 +57,11 @@ struct hki_put_off_var {
     hki_put_off_place *reads, *writes; /* the latter also of known works */
     hki_hint *
         issued; /* of the last task that writes it, while that is not launched; NULL: there is none */
-    int users;          /* places of works that wait, run or have failed, and pins */
-    bool has_bytes;     /* something may have been written there: pages, not addresses alone */
-    hki_device *device; /* of memory that has been given back */
-    void *data;         /* the memory; NULL: there is none */
+    int users;             /* places of works that wait, run or have failed, and pins */
+    bool has_bytes;        /* something may have been written there: pages, not addresses alone */
+    hki_device *device;    /* of memory that has been given back, */
+    hki_memory_pool *pool; /* to this pool */
+    void *data;            /* the memory; NULL: there is none */
     uint64_t bytes;
 };
 
@@ -81,8 +82,12 @@ struct hki_work {
     hki_work *gone;
     uint64_t hash; /* 0: it is not in the table */
     bool is_copy, is_wanted;
+    bool is_to_host; /* a copy to the host's memory; */
+    hki_gate *
+        gate; /* which keeps this closed when its task has ended; NULL: it has not, or nobody looks any more */
     hki_work *next_wanted;
     intptr_t shift; /* of a copy: see hki_later.share */
+    intptr_t from;  /* of one that reads a copy, at the original: hki_task_shift */
     hki_task *as;   /* while it runs */
     _Atomic(int64_t) next_piece, pieces_left;
     const hk_status *failure; /* counted */
@@ -156,6 +161,17 @@ void hki_wanted_stop(hki_put_offs *self);
 /* Those of tasks that have never been launched. No thread knows of them any more. */
 void hki_hints_destroy(hki_put_offs *self);
 
+/* ---- copies to the host (held.c) --------------------------------------------------------------------------------- */
+
+/* Of a runtime: see there. Expect no lock but the issue lock. */
+void hki_put_off_hold(hki_task *task);
+void hki_put_off_ask(hki_var *var);
+/* The task has been launched and put off: where it writes the host's memory, what comes behind it will ask for that. Expects the
+ * lock. */
+void hki_put_off_be_late(hki_put_offs *self, hki_task *task, hki_work *work);
+/* The work is done, or has failed: lets those go on who wait for it. The same; returns them. */
+hki_task *hki_put_off_let_go(hki_work *work);
+
 /* ---- works (works.c); all expect the lock ---------------------------------------------------------------------- */
 
 static inline hki_work_state hki_work_state_of(const hki_work *work)
@@ -194,8 +210,10 @@ void hki_work_untable(hki_put_offs *self, hki_work *work);
 void hki_work_append(hki_put_offs *self, hki_work *work);
 /* A user of the variable fewer. It may be gone on return. */
 void hki_put_off_var_leave(hki_put_offs *self, struct hki_put_off_var *var);
-/* The work, which ran, is done, or has failed by the record (taken). */
-void hki_work_end(hki_put_offs *self, hki_work *work, const hk_status *failure);
+/* The work, which ran, is done, or has failed by the record (taken). Returns tasks that are ready now. */
+hki_task *hki_work_end(hki_put_offs *self, hki_work *work, const hk_status *failure);
+/* Somebody is going to need it: it is done when a thread has nothing to launch. */
+void hki_work_want(hki_put_offs *self, hki_work *work);
 
 /* ---- computing (compute.c) ------------------------------------------------------------------------------------- */
 

@@ -41,7 +41,7 @@ static void want_one(hki_put_offs *self, hki_work *work)
 }
 
 /* Who reads a copy may read the original. */
-static void want(hki_put_offs *self, hki_work *work)
+void hki_work_want(hki_put_offs *self, hki_work *work)
 {
     if (!work->is_copy) {
         want_one(self, work);
@@ -68,7 +68,7 @@ static void want_hint(hki_put_offs *self, hki_hint *hint)
         hki_hint *it = stack;
         stack = it->in_stack;
         if (it->work)
-            want(self, it->work);
+            hki_work_want(self, it->work);
         for (int i = 0; i < it->count; i++)
             push(it->needs[i], &stack);
     }
@@ -83,7 +83,7 @@ static void want_access(hki_put_offs *self, const hki_access *access)
         want_hint(self, var->issued);
     for (hki_put_off_place *it = var->writes; it; it = it->next)
         if (hki_put_off_place_overlaps(it, access->begin, access->end))
-            want(self, it->work);
+            hki_work_want(self, it->work);
 }
 
 static bool has_any(hki_put_offs *self)

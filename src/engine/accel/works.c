@@ -15,6 +15,12 @@ void hki_work_release(hki_work *work)
 
 /* ---- lists ------------------------------------------------------------------------------------------------- */
 
+/* Copies take next to nothing, and are no reason to compute. */
+static bool counts(const hki_work *work)
+{
+    return !work->is_copy && !work->is_to_host;
+}
+
 static void put_last(hki_work **first, hki_work **last, hki_work *work)
 {
     work->previous = *last;
@@ -27,7 +33,7 @@ void hki_work_append(hki_put_offs *self, hki_work *work)
 {
     work->number = ++self->number;
     put_last(&self->first, &self->last, work);
-    self->count += !work->is_copy;
+    self->count += counts(work);
 }
 
 static void take_out(hki_work **first, hki_work **last, hki_work *work)
@@ -39,7 +45,7 @@ static void take_out(hki_work **first, hki_work **last, hki_work *work)
 static void leave_order(hki_put_offs *self, hki_work *work)
 {
     take_out(&self->first, &self->last, work);
-    self->count -= !work->is_copy;
+    self->count -= counts(work);
 }
 
 void hki_work_untable(hki_put_offs *self, hki_work *work)
@@ -100,7 +106,7 @@ static void free_var(hki_put_offs *self, struct hki_put_off_var *var)
     if (var->data) {
         self->kept_addresses[var->device->index] -= var->bytes;
         self->kept_bytes -= var->has_bytes ? var->bytes : 0;
-        hki_memory_pool_return(var->device->memory, var->data, var->bytes);
+        hki_memory_pool_return(var->pool, var->data, var->bytes);
     }
     free(var);
 }
@@ -237,14 +243,17 @@ static void be_done(hki_put_offs *self, hki_work *work)
     hki_work_release(work);
 }
 
-void hki_work_end(hki_put_offs *self, hki_work *work, const hk_status *failure)
+hki_task *hki_work_end(hki_put_offs *self, hki_work *work, const hk_status *failure)
 {
     hki_work *gone = NULL;
+    hki_task *ready = NULL;
     work->as = NULL;
     work->failure = failure;
     leave_order(self, work);
     atomic_store_explicit(&work->state, failure ? HKI_WORK_FAILED : HKI_WORK_DONE,
                           memory_order_release);
+    if (work->gate)
+        ready = hki_put_off_let_go(work);
     leave_others(self, work, &gone);
     for (int i = 0; i < work->place_count; i++)
         if (!work->places[i].writes)
@@ -258,4 +267,5 @@ void hki_work_end(hki_put_offs *self, hki_work *work, const hk_status *failure)
             condemn(self, work, &gone);
     }
     discard(self, gone);
+    return ready;
 }

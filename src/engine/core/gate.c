@@ -94,6 +94,16 @@ static bool wait_for(hki_task *task, hki_gate *gate)
     return true;
 }
 
+/* The same. Where the writer has ended, and its bytes are to come, they are asked for. */
+static bool wait_and_ask(hki_task *task, hki_gate *gate, hki_var *var)
+{
+    if (!wait_for(task, gate))
+        return false;
+    if (var->runtime->ask && gate->is_write && hki_stage_is_held(gate))
+        var->runtime->ask(var);
+    return true;
+}
+
 static void retire(hki_var *var, hki_gate *gate)
 {
     gate->next = NULL;
@@ -167,10 +177,11 @@ static bool register_access(hki_task *task, const hki_access *access)
         if (hki_ranges_overlap(gate->range, range) && !writes && gate->is_write) {
             if (is_own && hki_range_contains(gate->range, range))
                 return true;
-            if (!is_own && !wait_for(task, gate))
+            if (!is_own && !wait_and_ask(task, gate, var))
                 return false;
         } else if (hki_ranges_overlap(gate->range, range) && writes) {
-            if (!is_own && !(is_readers && close_readers(runtime, gate)) && !wait_for(task, gate))
+            if (!is_own && !(is_readers && close_readers(runtime, gate)) &&
+                !wait_and_ask(task, gate, var))
                 return false;
             if (hki_range_contains(range, gate->range)) {
                 *link = gate->next;
@@ -220,11 +231,12 @@ bool hki_gates_are_open_locked(hki_var *var, hki_range range, bool writes)
     return true;
 }
 
-static bool any_holds(hki_gate *first, hki_range range, uint64_t sequence)
+static bool any_holds(const hki_var *var, hki_gate *first, hki_range range, uint64_t sequence)
 {
     for (hki_gate *gate = first; gate; gate = gate->next)
         if (gate->is_write && hki_ranges_overlap(gate->range, range) &&
-            gate->task_sequence <= sequence && !hki_gate_is_open(gate))
+            gate->task_sequence <= sequence && !hki_gate_is_open(gate) &&
+            !(var->runtime->ask && hki_stage_is_held(gate)))
             return true;
     return false;
 }
@@ -232,7 +244,8 @@ static bool any_holds(hki_gate *first, hki_range range, uint64_t sequence)
 bool hki_gates_hold_locked(const hki_var *var, hki_range range, uint64_t sequence)
 {
     /* One that a later write has superseded may be unfinished. */
-    return any_holds(var->gates, range, sequence) || any_holds(var->retired, range, sequence);
+    return any_holds(var, var->gates, range, sequence) ||
+           any_holds(var, var->retired, range, sequence);
 }
 
 hki_registration hki_task_register(hki_task *task)
@@ -269,35 +282,48 @@ hki_registration hki_task_register(hki_task *task)
     return HKI_REGISTERED_WAITS;
 }
 
+/* Of its last one: tasks that this makes ready are put before `ready`. */
+static hki_task *open_gate(hki_gate *gate, bool accelerated, hki_task *ready)
+{
+    /* Read before the exchange, after which the gate may be another's. */
+    int64_t end_ns = accelerated ? hki_stage_end_ns(gate) : 0;
+    hki_wait_node *node =
+        atomic_exchange_explicit(&gate->waiters, HKI_GATE_OPEN, memory_order_acq_rel);
+    assert(node != HKI_GATE_OPEN);
+    while (node) {
+        hki_wait_node *next = node->next;
+        hki_task *waiter = node->task;
+        int index = accelerated ? hki_wait_node_index(node) : 0;
+        node_free(node);
+        /* After this the waiter may run, finish and be recycled. */
+        if (accelerated ? hki_stage_open(waiter, index, end_ns)
+                        : hki_count_down(&waiter->pending)) {
+            hki_tracing_ready(waiter);
+            waiter->queue_next = ready;
+            ready = waiter;
+        }
+        node = next;
+    }
+    return ready;
+}
+
+hki_task *hki_gate_open_held(hki_gate *gate, hki_task *ready)
+{
+    return hki_count_down(&gate->count) ? open_gate(gate, true, ready) : ready;
+}
+
 hki_task *hki_task_open_gates(hki_task *task, hki_task *ready)
 {
     const bool accelerated = task->runtime->accelerated;
     hki_gate **gates = hki_task_registered(task);
     for (int i = 0; i < task->registered_count; i++) {
         hki_gate *gate = gates[i];
+        if (accelerated && gate == task->held)
+            continue;
         if (accelerated)
             ready = hki_stage_leave(task, gate, ready);
-        if (!hki_count_down(&gate->count))
-            continue;
-        /* Read before the exchange, after which the gate may be another's. */
-        int64_t end_ns = accelerated ? hki_stage_end_ns(gate) : 0;
-        hki_wait_node *node =
-            atomic_exchange_explicit(&gate->waiters, HKI_GATE_OPEN, memory_order_acq_rel);
-        assert(node != HKI_GATE_OPEN);
-        while (node) {
-            hki_wait_node *next = node->next;
-            hki_task *waiter = node->task;
-            int index = accelerated ? hki_wait_node_index(node) : 0;
-            node_free(node);
-            /* After this the waiter may run, finish and be recycled. */
-            if (accelerated ? hki_stage_open(waiter, index, end_ns)
-                            : hki_count_down(&waiter->pending)) {
-                hki_tracing_ready(waiter);
-                waiter->queue_next = ready;
-                ready = waiter;
-            }
-            node = next;
-        }
+        if (hki_count_down(&gate->count))
+            ready = open_gate(gate, accelerated, ready);
     }
     task->registered_count = 0;
     return ready;

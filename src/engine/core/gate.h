@@ -72,6 +72,8 @@ static inline bool hki_access_is_free_locked(const hki_access *access)
             hki_gates_are_open_locked(var, hki_access_range(access), access->mode & HKI_WRITE));
 }
 
+/* Opens a gate that has been held; puts successors that are ready before `ready`. */
+hki_task *hki_gate_open_held(hki_gate *gate, hki_task *ready);
 /* Leaves all gates; puts successors that are ready before `ready`, linked through queue_next. */
 hki_task *hki_task_open_gates(hki_task *task, hki_task *ready);
 /* Of a task's own places in lists: which one; -1: one beyond those. */

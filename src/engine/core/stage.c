@@ -38,6 +38,7 @@ void hki_stage_begin(hki_task *task)
 void hki_stage_end(hki_task *task)
 {
     task->is_ahead = task->is_launched = task->is_spared = false;
+    task->held = NULL;
     task->mark_count = 0;
     atomic_store_explicit(&task->counted, 0, memory_order_relaxed);
 }
@@ -111,6 +112,7 @@ void hki_stage_init(hki_gate *gate, bool writes)
     atomic_store_explicit(&self->end_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&self->unlaunched, writes ? 1 : 2, memory_order_relaxed);
     atomic_store_explicit(&self->is_launched, 0, memory_order_relaxed);
+    atomic_store_explicit(&self->is_held, 0, memory_order_relaxed);
     self->mark_count = 0;
     self->is_crowded = false;
 }
@@ -196,6 +198,20 @@ hki_task *hki_stage_leave(hki_task *task, hki_gate *gate, hki_task *ready)
     raise_to(&staged(gate)->end_ns, task->end_ns);
     /* A writer alone opens the gate now, for everybody. */
     return task->is_launched || gate->is_write ? ready : launch_gate(staged(gate), NULL, ready);
+}
+
+/* Both read it by writing: so one of those who hold it and who come to wait finds the other. */
+bool hki_stage_hold(hki_task *task, hki_gate *gate)
+{
+    hki_staged_gate *self = staged(gate);
+    raise_to(&self->end_ns, task->end_ns);
+    atomic_fetch_or_explicit(&self->is_held, 1, memory_order_acq_rel);
+    return atomic_load_explicit(&gate->waiters, memory_order_acquire) != NULL;
+}
+
+bool hki_stage_is_held(hki_gate *gate)
+{
+    return atomic_fetch_or_explicit(&staged(gate)->is_held, 0, memory_order_acq_rel);
 }
 
 int64_t hki_stage_end_ns(hki_gate *gate)

@@ -13,6 +13,8 @@ typedef struct hki_staged_gate {
     _Atomic(int64_t) end_ns; /* the latest end of a task counted in it */
     atomic_uint unlaunched;  /* as count: those not launched yet */
     atomic_uint is_launched;
+    atomic_uint
+        is_held;   /* of a writer that has ended, whose bytes are not there yet: accel/held.c */
     hki_lock lock; /* the rest, until it is launched */
     int mark_count;
     bool is_crowded; /* more queues than marks: it does not open before its end */
@@ -43,6 +45,10 @@ bool hki_stage_pass(hki_task *task, hki_gate *gate, int index);
 /* The task leaves the gate, before it is counted out: tasks that this makes ready are put before `ready`. */
 hki_task *hki_stage_leave(hki_task *task, hki_gate *gate, hki_task *ready);
 int64_t hki_stage_end_ns(hki_gate *gate);
+/* The task, which has ended, leaves the gate, which stays closed until hki_gate_open_held. True: somebody waits for it. */
+bool hki_stage_hold(hki_task *task, hki_gate *gate);
+/* The gate is such a one: asked when a task waits for it. */
+bool hki_stage_is_held(hki_gate *gate);
 /* A gate of such an end is open that the task waited for at `index` (hki_wait_node_index). True: the task is ready. */
 bool hki_stage_open(hki_task *task, int index, int64_t end_ns);
 /* The task has been launched, and cannot fail any more while its device works; returns who is ready for that. */

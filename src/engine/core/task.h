@@ -70,10 +70,13 @@ struct hki_task {
     _Atomic(uint32_t) pending_ends, counted;
     hki_lock marks_lock;
     int mark_count;
-    bool is_late;                   /* see hki_task_is_late */
-    intptr_t shift;                 /* see hki_task_shift */
-    struct hki_hint *hint;          /* what it will need: accel/wanted.c; NULL: nothing is known */
-    struct hki_put_off_var *pinned; /* holds what lies there; NULL: nothing */
+    bool is_late;          /* see hki_task_is_late */
+    intptr_t shift;        /* see hki_task_shift */
+    struct hki_hint *hint; /* what it will need: accel/wanted.c; NULL: nothing is known */
+    struct hki_work
+        *late;      /* what it was to write in the host's memory: accel/held.c; NULL: nothing */
+    hki_gate *held; /* the gate that stays closed for that; NULL: none */
+    struct hki_work *instead; /* of the copy in whose place that is read; NULL: there is none */
     _Alignas(HKI_CACHE_LINE) hki_access inline_accesses[HKI_TASK_INLINE_ACCESSES];
     union {
         char inline_payload[HKI_TASK_PAYLOAD_BYTES];

@@ -51,6 +51,8 @@ hki_task *hki_task_complete(hki_executor *executor, hki_task *task)
             task->end_ns = hki_clock_ns();
     }
     hki_task_settle(task);
+    if (runtime->accelerated && task->late)
+        runtime->hold(task);
     hki_task *next = NULL;
     if (!runtime->serial)
         next = hki_task_dispatch(executor, hki_task_open_gates(task, NULL));

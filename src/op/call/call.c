@@ -303,7 +303,8 @@ static void make(hki_call *call, uint64_t bytes, hk_array **outputs)
         ok = !outputs[made]->failed;
     }
     if (ok && transfers)
-        hki_transfer(outputs[0], call->arrays[0], call->operation, HKI_TRANSFER_FRESH);
+        hki_transfer(outputs[0], call->arrays[0], call->operation,
+                     HKI_TRANSFER_FRESH | HKI_TRANSFER_LATE);
     else
         ok = ok && ((!hki_capturing && hki_call_run_direct(call, bytes, outputs[0])) ||
                     hki_call_issue(call, outputs, true, staging));

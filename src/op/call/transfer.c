@@ -21,9 +21,12 @@ bool hki_transfer_is_direct(hki_device *from, hki_device *to)
 
 /* ---- the task: contiguous bytes from one memory to another ----------------------------------- */
 
+enum { LATE_BYTES = 64 << 10 /* of fewer it is not worth it */ };
+
 typedef struct transfer {
     hki_tensor from, to; /* contiguous, of one size and dtype; a use of each storage */
     uint64_t bytes;
+    bool is_late; /* may be put off */
 } transfer;
 
 static char *address(const hki_tensor *tensor)
@@ -109,11 +112,17 @@ static int operands(const void *payload, hki_trace_operand *operands, int limit)
     return count;
 }
 
-/* Copies between simulated devices are put off. */
+/* Copies between simulated devices are put off, and those to the host that nobody may ever look at. */
 static bool may_be_late(const hki_task_spec *spec, void *payload, bool is_issued)
 {
-    (void)payload, (void)is_issued;
-    return spec->cost.peer && hki_device_puts_off(spec->cost.peer);
+    const transfer *self = payload;
+    (void)is_issued;
+    return self->is_late || (spec->cost.peer && hki_device_puts_off(spec->cost.peer));
+}
+
+static bool writes_host(const hki_task_spec *spec)
+{
+    return !spec->cost.peer;
 }
 
 static void *keep(const hki_task_spec *spec, const void *payload)
@@ -136,7 +145,8 @@ static void drop(void *kept)
     free(kept);
 }
 
-static const hki_later later = {.may = may_be_late, .keep = keep, .drop = drop};
+static const hki_later later = {
+    .may = may_be_late, .keep = keep, .drop = drop, .writes_host = writes_host};
 
 static const hki_task_class transfer_class = {.enqueues = true,
                                               .reads_elsewhere = true,
@@ -169,6 +179,10 @@ static void issue(hk_array *to, hk_array *from, const char *operation, unsigned 
     hki_tensor_init(&self->from, from);
     hki_tensor_init(&self->to, to);
     self->bytes = (uint64_t)hk_size(from) * hk_dtype_bytes(from->dtype);
+    self->is_late = flags & HKI_TRANSFER_LATE && is_fresh && goes && hki_device_puts_off(source) &&
+                    self->bytes >= LATE_BYTES;
+    if (self->is_late)
+        atomic_fetch_or_explicit(&to->storage->marks, HKI_IS_LATE, memory_order_relaxed);
     hki_storage_retain_use(from->storage);
     hki_storage_retain_use(to->storage);
     spec->class = &transfer_class;

@@ -13,8 +13,9 @@ bool hki_transfer_is_needed(const hki_device *a, const hki_device *b);
 bool hki_transfer_is_direct(hki_device *from, hki_device *to);
 
 enum {
-    HKI_TRANSFER_FRESH = 1,     /* `to` has just been made: nobody else has seen it */
-    HKI_TRANSFER_COLLECTIVE = 2 /* for the devices' queues for reductions between devices */
+    HKI_TRANSFER_FRESH = 1,      /* `to` has just been made: nobody else has seen it */
+    HKI_TRANSFER_COLLECTIVE = 2, /* for the devices' queues for reductions between devices */
+    HKI_TRANSFER_LATE = 4        /* to the host: it may be put off until somebody looks at `to` */
 };
 
 /* In program order, `to` becomes the values of `from`, of the same shape, converted to its
