@@ -111,22 +111,22 @@ typedef void need_fn(hki_put_offs *self, void *argument, hki_work *work);
  * something else of them. */
 static void overwrite(hki_put_offs *self, const hki_access *access, need_fn *need, void *argument)
 {
-    struct hki_put_off_var *var = hki_put_off_var_of(self, access->var);
-    bool again = var;
-    while (again) {
-        again = false;
-        for (hki_put_off_place *it = var->writes; it && !again; it = it->next) {
-            if (!hki_put_off_place_overlaps(it, access->begin, access->end))
-                continue;
-            hki_work *work = it->work;
-            const bool whole =
-                access->mode & HKI_HEAL && access->begin <= it->begin && it->end <= access->end;
-            work->refs++;
-            again = overwrite_place(self, it, whole);
-            if (hki_work_is_open(work))
-                need(self, argument, work);
-            hki_work_release(work);
+    const struct hki_put_off_var *var = hki_put_off_var_of(self, access->var);
+    hki_put_off_place *it = var ? var->writes : NULL;
+    while (it) {
+        if (!hki_put_off_place_overlaps(it, access->begin, access->end)) {
+            it = it->next;
+            continue;
         }
+        hki_work *work = it->work;
+        const bool whole =
+            access->mode & HKI_HEAL && access->begin <= it->begin && it->end <= access->end;
+        work->refs++; /* its places stay until it is looked at */
+        const bool has_changed = overwrite_place(self, it, whole);
+        if (hki_work_is_open(work))
+            need(self, argument, work);
+        it = has_changed ? var->writes : it->next;
+        hki_work_release(work);
     }
 }
 
