@@ -214,6 +214,11 @@ class array : public counted<hk_array, hk_array_retain, hk_array_release>
             all[axis] = axis < strides.ndim ? strides.dims[axis] : -1;
         return take(hk_view_at(at, get(), wanted, all, offset));
     }
+    /* As to_device, into ordinary memory of the host: hk_to_pageable. */
+    array to_pageable(hk_device device, hk_source at = here()) const noexcept
+    {
+        return take(hk_to_pageable_at(at, get(), device));
+    }
     array contiguous(hk_source at = here()) const noexcept
     {
         return take(hk_contiguous_at(at, get()));

@@ -29,6 +29,10 @@ HK_API void hk_call_into(const char *name, hk_array *out, hk_array *const *input
  * may be a view of another array. Not recorded on the tape. */
 HK_API void hk_assign(hk_array *dst, hk_array *src);
 
+/* As hk_to_device, but that what comes from an accelerator to the host is in ordinary (pageable) memory, not in pinned memory:
+ * there may be much of it, and the copy takes longer. Not recorded on the tape. */
+HK_API hk_array *hk_to_pageable(hk_array *x, hk_device device);
+
 /* x itself when it is contiguous, else a copy that is. Recorded on the tape. */
 HK_API hk_array *hk_contiguous(hk_array *x);
 
@@ -80,6 +84,8 @@ HK_AT(hk_array *, hk_einsum,
 #define hk_einsum(...) hk_einsum_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_VOID(hk_assign, (hk_source at, hk_array *dst, hk_array *src), (dst, src))
 #define hk_assign(...) hk_assign_at(HK_SOURCE, __VA_ARGS__)
+HK_AT(hk_array *, hk_to_pageable, (hk_source at, hk_array *x, hk_device device), (x, device))
+#define hk_to_pageable(...) hk_to_pageable_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_contiguous, (hk_source at, hk_array *x), (x))
 #define hk_contiguous(...) hk_contiguous_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_OPTIONS(hk_array *, hk_batch_norm_train, hk_batch_norm_train_options,

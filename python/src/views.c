@@ -36,6 +36,22 @@ static PyObject *contiguous(PyObject *self, PyObject *object)
     return x ? py_wrap(hk_contiguous_at(py_source(), x)) : NULL;
 }
 
+/* _to_pageable(x, device): x there, in ordinary memory of the host; where the tape wants to know, as by to_device */
+static PyObject *to_pageable(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    PyObject *object, *where;
+    hk_device device;
+    if (!PyArg_ParseTuple(arguments, "OO:_to_pageable", &object, &where))
+        return NULL;
+    hk_array *x = py_array_get(object, "x");
+    if (!x || !py_device_from(where, &device))
+        return NULL;
+    const bool is_wanted = hk_is_recording() && hk_wants_grad(x);
+    return py_wrap(is_wanted ? hk_to_device_at(py_source(), x, device)
+                             : hk_to_pageable_at(py_source(), x, device));
+}
+
 /* _einsum(subscripts, arrays) */
 static PyObject *einsum(PyObject *self, PyObject *arguments)
 {
@@ -148,6 +164,7 @@ PyMethodDef py_view_functions[] = {
     {"_transpose", view_transpose, METH_O, NULL},
     {"_einsum", einsum, METH_VARARGS, NULL},
     {"_contiguous", contiguous, METH_O, NULL},
+    {"_to_pageable", to_pageable, METH_VARARGS, NULL},
     {"_assign", assign, METH_VARARGS, NULL},
     {"_from_bytes", from_bytes, METH_VARARGS, NULL},
     {"_facts", facts, METH_O, NULL},

@@ -257,6 +257,9 @@ static void test_to_host(void)
         fill(written, 3);
         hk_assign(hk_slice(written, 0, 1, 2), hk_slice(hk_add(x, 1), 0, 0, 1));
         CHECK(first(written) == 3 && first(hk_slice(written, 0, 1, 2)) == 2);
+        hk_array *ordinary = hk_to_pageable(hk_add(x, 2), cpu);
+        CHECK(!ordinary->storage->is_pinned && first(ordinary) == 3);
+        CHECK(hk_to_pageable(ordinary, cpu)->storage == ordinary->storage);
         /* Back to a device; what it was made of has changed since. */
         hk_array *there = hk_to_device(sent(x, 9), sim[1]), *kept = sent(x, 0);
         fill(x, 50);

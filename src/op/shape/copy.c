@@ -1,5 +1,6 @@
 /* copy, to_device, pin, cast and assign: the same values in other memory, or of another dtype. */
 #include "op/shape/copy.h"
+#include "op/call/transfer.h"
 
 #include "op/complex/complex.h"
 
@@ -313,6 +314,22 @@ void(hk_assign)(hk_array *dst, hk_array *src)
     hki_op_call_into(&hki_op_assign, &from, 1, &options, dst);
     if (stretches)
         hk_array_release(from);
+}
+
+hk_array *(hk_to_pageable)(hk_array *x, hk_device device)
+{
+    HKI_HOLD(held);
+    hki_device *home = hki_device_hold(device, &held);
+    const hk_status *gone = x ? hki_array_gone(x) : NULL;
+    const bool comes = x && !gone && !x->failed && x->size > 0 && home->class &&
+                       hki_device_is_host(home) && !hki_device_is_host(x->storage->device);
+    hk_status_release(gone);
+    if (!comes)
+        return hki_op_call(&hki_op_to_device, &x, 1, NULL, device, NULL);
+    hk_array *y = hki_array_create(home, x->shape, x->dtype);
+    if (!y->failed)
+        hki_transfer(y, x, "to_pageable", HKI_TRANSFER_FRESH | HKI_TRANSFER_LATE);
+    return y;
 }
 
 hk_array *(hk_contiguous)(hk_array *x)

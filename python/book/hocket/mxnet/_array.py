@@ -68,7 +68,7 @@ def wait_to_read(self):
 def as_in_ctx(self, ctx):
     """The array on a device: itself where it is there already."""
     ctx = device_of(ctx)
-    return self if self.device == ctx else _op["to_device"](self, device=ctx)
+    return self if self.device == ctx else _core._to_pageable(self, ctx)
 
 
 Array.as_in_context = as_in_ctx
@@ -81,7 +81,7 @@ def copyto(self, other):
         other[...] = self.as_in_ctx(other.device)
         return other
     other = device_of(other)
-    return _op["copy"](self) if self.device == other else _op["to_device"](self, device=other)
+    return _op["copy"](self) if self.device == other else _core._to_pageable(self, other)
 
 
 _mean = Array.mean

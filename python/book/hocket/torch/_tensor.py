@@ -145,7 +145,7 @@ def to(self, *what, device=None, dtype=None, non_blocking=False):
     if device is None:
         return x
     device = device_of(device)
-    return x if x.device == device else _op["to_device"](x, device=device)
+    return x if x.device == device else _core._to_pageable(x, device)
 
 
 @_method
