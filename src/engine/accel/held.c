@@ -72,8 +72,7 @@ hki_task *hki_put_off_let_go(hki_work *work)
     for (int i = 0; i < work->place_count; i++) {
         const hki_put_off_place *place = &work->places[i];
         if (place->writes && place->var && place->var->var && work->failure)
-            hki_var_fail((hki_var *)place->var->var, place->begin, place->end, work->failure,
-                         false);
+            hki_var_fail((hki_var *)place->var->var, place->range, work->failure, false);
     }
     return hki_gate_open_held(gate, NULL);
 }

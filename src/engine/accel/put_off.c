@@ -57,7 +57,7 @@ static void collect_readers(hki_put_offs *self, collection *found, const hki_acc
 {
     const struct hki_put_off_var *var = hki_put_off_var_of(self, access->var);
     for (hki_put_off_place *it = var ? var->reads : NULL; it; it = it->next)
-        if (hki_put_off_place_overlaps(it, access->begin, access->end))
+        if (hki_put_off_place_overlaps(it, hki_access_range(access)))
             collect(self, found, it->work);
 }
 
@@ -67,8 +67,7 @@ static void collect_all(hki_put_offs *self, collection *found, const hki_access 
     if (access->mode & HKI_WRITE)
         collect_readers(self, found, access);
     for (hki_put_off_place *it = var ? var->writes : NULL; it; it = it->next)
-        if (hki_put_off_place_overlaps(it, access->begin, access->end) &&
-            hki_work_is_open(it->work))
+        if (hki_put_off_place_overlaps(it, hki_access_range(access)) && hki_work_is_open(it->work))
             collect(self, found, it->work);
 }
 
@@ -114,13 +113,13 @@ static void overwrite(hki_put_offs *self, const hki_access *access, need_fn *nee
     const struct hki_put_off_var *var = hki_put_off_var_of(self, access->var);
     hki_put_off_place *it = var ? var->writes : NULL;
     while (it) {
-        if (!hki_put_off_place_overlaps(it, access->begin, access->end)) {
+        if (!hki_put_off_place_overlaps(it, hki_access_range(access))) {
             it = it->next;
             continue;
         }
         hki_work *work = it->work;
         const bool whole =
-            access->mode & HKI_HEAL && access->begin <= it->begin && it->end <= access->end;
+            access->mode & HKI_HEAL && hki_range_contains(hki_access_range(access), it->range);
         work->refs++; /* its places stay until it is looked at */
         const bool has_changed = overwrite_place(self, it, whole);
         if (hki_work_is_open(work))
@@ -150,7 +149,7 @@ static bool is_original_safe(const hki_work *copy)
         for (int i = 0; i < copy->need_count; i++)
             is_needed |= it->work == copy->before[i];
         if (!is_needed && hki_work_is_open(it->work) &&
-            hki_put_off_place_overlaps(it, original->begin, original->end))
+            hki_put_off_place_overlaps(it, original->range))
             return false;
     }
     return true;
@@ -163,10 +162,10 @@ static hki_work *sole_copy(hki_put_offs *self, const hki_task_spec *spec, const 
     hki_work *found = NULL;
     for (hki_put_off_place *it = var ? var->writes : NULL; it; it = it->next) {
         hki_work *work = it->work;
-        if (!hki_put_off_place_overlaps(it, access->begin, access->end) || !hki_work_is_open(work))
+        if (!hki_put_off_place_overlaps(it, hki_access_range(access)) || !hki_work_is_open(work))
             continue;
         if (found || !work->shift || hki_work_state_of(work) != HKI_WORK_WAITS ||
-            it->begin > access->begin || it->end < access->end)
+            !hki_range_contains(it->range, hki_access_range(access)))
             return NULL;
         found = work;
     }
@@ -189,8 +188,7 @@ static void collect_writers(hki_put_offs *self, collection *found, hki_task *tas
         return;
     }
     for (hki_put_off_place *it = var ? var->writes : NULL; it; it = it->next)
-        if (hki_put_off_place_overlaps(it, access->begin, access->end) &&
-            hki_work_is_open(it->work))
+        if (hki_put_off_place_overlaps(it, hki_access_range(access)) && hki_work_is_open(it->work))
             collect(self, found, it->work);
 }
 
@@ -307,11 +305,10 @@ bool hki_put_off_make_vars(hki_put_offs *self, const hki_task_spec *spec)
     return true;
 }
 
-static void add_place(hki_work *work, struct hki_put_off_var *var, uint64_t begin, uint64_t end,
-                      bool writes)
+static void add_place(hki_work *work, struct hki_put_off_var *var, hki_range range, bool writes)
 {
     work->places[work->place_count++] = (hki_put_off_place){
-        .work = work, .var = var, .begin = begin, .end = end, .writes = writes, .is_seen = writes};
+        .work = work, .var = var, .range = range, .writes = writes, .is_seen = writes};
     work->seen += writes;
     work->write_count += writes;
 }
@@ -348,7 +345,7 @@ static void add_reads(hki_put_offs *self, hki_work *work, const hki_task_spec *s
         for (int i = 0; i < equal->place_count; i++) {
             const hki_put_off_place *place = &equal->places[i];
             if (place->writes)
-                add_place(work, place->var, place->begin, place->end, false);
+                add_place(work, place->var, place->range, false);
         }
         atomic_fetch_add_explicit(&self->shared, 1, memory_order_relaxed);
         return;
@@ -360,10 +357,9 @@ static void add_reads(hki_put_offs *self, hki_work *work, const hki_task_spec *s
         if (copy)
             work->from = copy->shift;
         if (original)
-            add_place(work, original->var, original->begin, original->end, false);
+            add_place(work, original->var, original->range, false);
         else if (access->mode & HKI_READ)
-            add_place(work, hki_put_off_var_of(self, access->var), access->begin, access->end,
-                      false);
+            add_place(work, hki_put_off_var_of(self, access->var), hki_access_range(access), false);
     }
     if (!hash)
         return;
@@ -387,8 +383,7 @@ static void find_needs(hki_put_offs *self, hki_work *work)
     for (int i = 0; i < work->place_count; i++) {
         const hki_put_off_place *place = &work->places[i];
         for (hki_put_off_place *it = place->var->writes; it; it = it->next)
-            if (hki_put_off_place_overlaps(it, place->begin, place->end) &&
-                hki_work_is_open(it->work))
+            if (hki_put_off_place_overlaps(it, place->range) && hki_work_is_open(it->work))
                 come_after(self, work, it->work);
     }
     for (int i = 0; i < work->before_count; i++)
@@ -404,7 +399,7 @@ static void find_followed(hki_put_offs *self, hki_work *work, const hki_task_spe
             continue;
         for (hki_put_off_place *it = hki_put_off_var_of(self, access->var)->reads; it;
              it = it->next)
-            if (hki_put_off_place_overlaps(it, access->begin, access->end))
+            if (hki_put_off_place_overlaps(it, hki_access_range(access)))
                 come_after(self, work, it->work);
         overwrite(self, access, come_after, work);
     }
@@ -426,8 +421,7 @@ static bool enter(hki_put_offs *self, hki_work *work, const hki_task_spec *spec)
     for (int i = 0; i < spec->access_count; i++) {
         const hki_access *access = &spec->accesses[i];
         if (access->mode & HKI_WRITE)
-            add_place(work, hki_put_off_var_of(self, access->var), access->begin, access->end,
-                      true);
+            add_place(work, hki_put_off_var_of(self, access->var), hki_access_range(access), true);
     }
     for (int i = 0; i < work->place_count; i++)
         hki_put_off_place_enter(&work->places[i]);

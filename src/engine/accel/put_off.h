@@ -43,7 +43,7 @@ typedef enum hki_work_state {
 typedef struct hki_put_off_place {
     hki_work *work;
     struct hki_put_off_var *var; /* NULL: no more */
-    uint64_t begin, end;
+    hki_range range;
     bool writes;
     bool is_seen;                           /* somebody can get at what is written */
     bool is_user;                           /* is one of var->users */
@@ -184,10 +184,9 @@ static inline bool hki_work_is_open(const hki_work *work)
     const hki_work_state state = hki_work_state_of(work);
     return state == HKI_WORK_WAITS || state == HKI_WORK_RUNS || state == HKI_WORK_FAILED;
 }
-static inline bool hki_put_off_place_overlaps(const hki_put_off_place *place, uint64_t begin,
-                                              uint64_t end)
+static inline bool hki_put_off_place_overlaps(const hki_put_off_place *place, hki_range range)
 {
-    return place->begin < end && begin < place->end;
+    return hki_ranges_overlap(place->range, range);
 }
 void hki_work_release(hki_work *work);
 /* Drops it, and what only it needed, if nobody can see or needs what it writes. True: it is gone. */

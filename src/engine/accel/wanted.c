@@ -82,7 +82,7 @@ static void want_access(hki_put_offs *self, const hki_access *access)
     if (var->issued)
         want_hint(self, var->issued);
     for (hki_put_off_place *it = var->writes; it; it = it->next)
-        if (hki_put_off_place_overlaps(it, access->begin, access->end))
+        if (hki_put_off_place_overlaps(it, hki_access_range(access)))
             hki_work_want(self, it->work);
 }
 

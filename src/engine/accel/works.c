@@ -67,8 +67,8 @@ static bool is_covered(const hki_put_off_place *place)
     const hki_work *work = place->work;
     for (int i = 0; !place->writes && i < work->place_count; i++) {
         const hki_put_off_place *other = &work->places[i];
-        if (other->writes && other->var == place->var && other->begin <= place->begin &&
-            place->end <= other->end)
+        if (other->writes && other->var == place->var &&
+            hki_range_contains(other->range, place->range))
             return true;
     }
     return false;
