@@ -31,6 +31,10 @@ typedef enum hk_engine {
  *                 bytes / staging_bandwidth, for the copy to or from a pinned buffer
  *     to a peer   link_latency_ns + bytes / peer_bandwidth on both; without a peer link through the host
  *
+ * They compute no more than somebody can see: a result is computed when something needs it that somebody looks at, or never, and
+ * the same call on the same unchanged inputs once. What must be computed may take longer than the model's time (late_ns of
+ * hk_queue_stats). With `factor`, and in the serial engine, everything is computed at once.
+ *
  * The defaults are a GPU like that of Dive into Deep Learning: NVIDIA's V100 of 16 GB behind PCIe 3.0. Its FLOP/s are those of the
  * book's printed times (50 products of 4000 x 4000 in half a second), and so are those of its copies: 1.32 GB/s from and to
  * pageable memory in all. Its memory's bytes/s are as measured by Jia et al., "Dissecting the NVIDIA Volta GPU Architecture

@@ -84,7 +84,5 @@ void hki_suspects_settle(const hki_queue *queue, const hki_ticket *ticket, bool 
 bool hki_launchers_start(hki_runtime *runtime);
 /* After `ended` has been set. Blocks until the threads have ended. */
 void hki_launchers_stop(hki_runtime *runtime);
-/* There are pieces of what has been put off (put_off.h): one that rests comes. */
-void hki_launchers_call(hki_runtime *runtime);
 
 #endif

@@ -43,7 +43,7 @@ static void open_pieces(hki_put_offs *self, hki_work *work)
     atomic_fetch_add(&self->open_count, is_open);
     hki_lock_release(&self->lock);
     if (is_open)
-        hki_launchers_call(self->runtime);
+        hki_put_offs_call(self);
 }
 
 static void close_slot(hki_put_offs *self, int slot)

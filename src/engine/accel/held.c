@@ -53,7 +53,7 @@ void hki_put_off_hold(hki_task *task)
     hki_work_release(work);
     hki_lock_release(&self->lock);
     if (is_wanted)
-        hki_launchers_call(task->runtime);
+        hki_put_offs_call(self);
 }
 
 void hki_put_off_ask(hki_var *var)
@@ -62,17 +62,5 @@ void hki_put_off_ask(hki_var *var)
     hki_lock_acquire(&self->lock);
     ask_locked(self, var);
     hki_lock_release(&self->lock);
-    hki_launchers_call(var->runtime);
-}
-
-hki_task *hki_put_off_let_go(hki_work *work)
-{
-    hki_gate *gate = work->gate;
-    work->gate = NULL;
-    for (int i = 0; i < work->place_count; i++) {
-        const hki_put_off_place *place = &work->places[i];
-        if (place->writes && place->var && place->var->var && work->failure)
-            hki_var_fail((hki_var *)place->var->var, place->range, work->failure, false);
-    }
-    return hki_gate_open_held(gate, NULL);
+    hki_put_offs_call(self);
 }

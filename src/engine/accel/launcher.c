@@ -89,13 +89,6 @@ static bool has_works(const hki_launchers *self)
                         hki_works_await_rest(put_offs, (int)self->park.threads));
 }
 
-void hki_launchers_call(hki_runtime *runtime)
-{
-    hki_launchers *self = runtime->accelerators->launchers;
-    if (self)
-        hki_park_wake(&self->park);
-}
-
 /* After this somebody looks whether there is something to launch: it may have been told to who launches at the moment. */
 static void queue_leave(hki_queue *queue)
 {
@@ -227,6 +220,8 @@ bool hki_launchers_start(hki_runtime *runtime)
         return false;
     self->runtime = runtime;
     self->park.threads = (uint32_t)count;
+    if (put_offs_of(self))
+        put_offs_of(self)->park = &self->park;
     for (int i = 0; i < runtime->queue_count; i++)
         if (is_ours(runtime->queues[i])) {
             runtime->queues[i]->launchers = self;

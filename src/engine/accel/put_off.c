@@ -9,22 +9,6 @@ static hki_put_offs *put_offs_of(const hki_runtime *runtime)
     return runtime->accelerators ? runtime->accelerators->put_offs : NULL;
 }
 
-/* ---- variables --------------------------------------------------------------------------------------------------- */
-
-static struct hki_put_off_var **chain_of(hki_put_offs *self, const hki_var *var)
-{
-    const uint64_t address = (uintptr_t)var * UINT64_C(0x9E3779B97F4A7C15);
-    return &self->vars[(address >> 32) % HKI_PUT_OFF_TABLE];
-}
-
-struct hki_put_off_var *hki_put_off_var_of(hki_put_offs *self, const hki_var *var)
-{
-    struct hki_put_off_var *it = *chain_of(self, var);
-    while (it && it->var != var)
-        it = it->in_chain;
-    return it;
-}
-
 /* ---- what is to be done first ----------------------------------------------------------------------------------- */
 
 /* Each once, with a reference. */
@@ -288,23 +272,6 @@ static hki_work *work_create(const hki_task *task)
     return NULL;
 }
 
-bool hki_put_off_make_vars(hki_put_offs *self, const hki_task_spec *spec)
-{
-    for (int i = 0; i < spec->access_count; i++) {
-        const hki_access *access = &spec->accesses[i];
-        if (hki_put_off_var_of(self, access->var))
-            continue;
-        struct hki_put_off_var *var = calloc(1, sizeof *var);
-        if (!var)
-            return false;
-        var->var = access->var;
-        var->in_chain = *chain_of(self, access->var);
-        *chain_of(self, access->var) = var;
-        var->has_bytes = !(access->mode & HKI_FRESH);
-    }
-    return true;
-}
-
 static void add_place(hki_work *work, struct hki_put_off_var *var, hki_range range, bool writes)
 {
     work->places[work->place_count++] = (hki_put_off_place){
@@ -480,7 +447,7 @@ static void compute_some(hki_put_offs *self, const hki_device *device, hki_work 
     const bool are_many = atomic_load(&self->count) == HKI_PUT_OFF_MANY + 1;
     hki_lock_release(&self->lock);
     if (are_many)
-        hki_launchers_call(self->runtime);
+        hki_put_offs_call(self);
 }
 
 void hki_put_off_add(hki_task *task)
@@ -522,14 +489,6 @@ static void hide_all(hki_put_offs *self, const struct hki_put_off_var *var)
     }
 }
 
-static void take_out_of_chain(hki_put_offs *self, const struct hki_put_off_var *var)
-{
-    struct hki_put_off_var **link = chain_of(self, var->var);
-    while (*link != var)
-        link = &(*link)->in_chain;
-    *link = var->in_chain;
-}
-
 /* Nor will anybody wait for it. */
 static void let_go_all(const struct hki_put_off_var *var)
 {
@@ -549,7 +508,7 @@ bool hki_put_off_keeps(hki_var *var, hki_device *device, hki_memory_pool *pool, 
         hki_lock_release(&self->lock);
         return false;
     }
-    take_out_of_chain(self, its);
+    hki_put_off_var_leave_chain(self, its);
     hki_put_off_var_forget_issued(its);
     its->users++; /* until there is nothing more to be found in its list */
     its->var = NULL;

@@ -115,8 +115,16 @@ struct hki_put_offs {
     _Atomic(int) wanted_count;
     hki_hint *hints;                             /* of tasks that are issued; all */
     bool is_over;                                /* no task is launched any more */
+    hki_park *park;                              /* of those who launch; NULL: there are none yet */
     _Atomic(uint64_t) put_off, computed, shared; /* for hk_runtime_internals */
 };
+
+/* One of those who launch comes, where one rests. */
+static inline void hki_put_offs_call(hki_put_offs *self)
+{
+    if (self->park)
+        hki_park_wake(self->park);
+}
 
 /* ---- what launching does (put_off.c) ------------------------------------------------------------------------ */
 
@@ -138,10 +146,14 @@ bool hki_put_off_meet(hki_task *task);
 /* It has run. */
 void hki_put_off_leave(hki_task *task);
 
+/* ---- variables (put_off_vars.c) ------------------------------------------------------------------------------------ */
+
 /* What is put off knows the variable: it, or NULL. Expects the lock. */
 struct hki_put_off_var *hki_put_off_var_of(hki_put_offs *self, const hki_var *var);
 /* Makes it know all that the task accesses. False: no memory. The same. */
 bool hki_put_off_make_vars(hki_put_offs *self, const hki_task_spec *spec);
+/* It is not to be found any more. The same. */
+void hki_put_off_var_leave_chain(hki_put_offs *self, const struct hki_put_off_var *var);
 
 /* ---- what is going to be needed (wanted.c) ------------------------------------------------------------------- */
 
@@ -169,8 +181,6 @@ void hki_put_off_ask(hki_var *var);
 /* The task has been launched and put off: where it writes the host's memory, what comes behind it will ask for that. Expects the
  * lock. */
 void hki_put_off_be_late(hki_put_offs *self, hki_task *task, hki_work *work);
-/* The work is done, or has failed: lets those go on who wait for it. The same; returns them. */
-hki_task *hki_put_off_let_go(hki_work *work);
 
 /* ---- works (works.c); all expect the lock ---------------------------------------------------------------------- */
 

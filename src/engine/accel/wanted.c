@@ -220,7 +220,7 @@ void hki_put_off_issue(hki_task *task)
     const bool wants = atomic_load(&self->wanted_count) > 0;
     hki_lock_release(&self->lock);
     if (wants)
-        hki_launchers_call(self->runtime);
+        hki_put_offs_call(self);
 }
 
 /* ---- tasks that are launched ---------------------------------------------------------------------------------------- */

@@ -243,6 +243,19 @@ static void be_done(hki_put_offs *self, hki_work *work)
     hki_work_release(work);
 }
 
+/* Of a copy to the host: those who wait for it go on. */
+static hki_task *let_go(hki_work *work)
+{
+    hki_gate *gate = work->gate;
+    work->gate = NULL;
+    for (int i = 0; i < work->place_count; i++) {
+        const hki_put_off_place *place = &work->places[i];
+        if (place->writes && place->var && place->var->var && work->failure)
+            hki_var_fail((hki_var *)place->var->var, place->range, work->failure, false);
+    }
+    return hki_gate_open_held(gate, NULL);
+}
+
 hki_task *hki_work_end(hki_put_offs *self, hki_work *work, const hk_status *failure)
 {
     hki_work *gone = NULL;
@@ -253,7 +266,7 @@ hki_task *hki_work_end(hki_put_offs *self, hki_work *work, const hk_status *fail
     atomic_store_explicit(&work->state, failure ? HKI_WORK_FAILED : HKI_WORK_DONE,
                           memory_order_release);
     if (work->gate)
-        ready = hki_put_off_let_go(work);
+        ready = let_go(work);
     leave_others(self, work, &gone);
     for (int i = 0; i < work->place_count; i++)
         if (!work->places[i].writes)
