@@ -31,8 +31,11 @@ void hki_put_off_be_late(hki_put_offs *self, hki_task *task, hki_work *work)
 static void ask_locked(hki_put_offs *self, const hki_var *var)
 {
     const struct hki_put_off_var *its = hki_put_off_var_of(self, var);
-    for (hki_put_off_place *it = its ? its->writes : NULL; it; it = it->next)
+    for (hki_put_off_place *it = its ? its->writes : NULL; it; it = it->next) {
+        if (!it->work->asked_ns)
+            it->work->asked_ns = hki_clock_ns();
         hki_work_want(self, it->work);
+    }
 }
 
 void hki_put_off_hold(hki_task *task)
@@ -47,8 +50,10 @@ void hki_put_off_hold(hki_task *task)
     if (gate && (state == HKI_WORK_WAITS || state == HKI_WORK_RUNS)) {
         task->held = work->gate = gate;
         is_wanted = hki_stage_hold(task, gate);
-        if (is_wanted)
+        if (is_wanted) {
+            work->asked_ns = hki_clock_ns();
             hki_work_want(self, work);
+        }
     }
     hki_work_release(work);
     hki_lock_release(&self->lock);

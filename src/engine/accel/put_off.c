@@ -421,7 +421,7 @@ static const hk_status *limit_edges(hki_put_offs *self, const hki_task_spec *spe
 
 static bool is_too_much(const hki_put_offs *self, const hki_device *device)
 {
-    return atomic_load(&self->count) > HKI_PUT_OFF_MOST ||
+    return atomic_load(&self->count) > HKI_PUT_OFF_MOST || self->all_count > HKI_PUT_OFF_ALL ||
            self->kept_bytes > (uint64_t)HKI_PUT_OFF_KEPT_MIB << 20 ||
            self->kept_addresses[device->index] > self->most_addresses[device->index];
 }

@@ -18,6 +18,7 @@ enum {
     HKI_PUT_OFF_MANY =
         64, /* works that wait, but for copies; of more the first are done by threads that have nothing to launch, */
     HKI_PUT_OFF_MOST = 1024, /* and of so many before anything is launched */
+    HKI_PUT_OFF_ALL = 8192,  /* the same, of copies, too */
     HKI_PUT_OFF_KEPT_MIB =
         256,                  /* bytes that have been given back, and works still read; the same */
     HKI_PUT_OFF_EDGES = 256,  /* that one work needs or follows; of more all are done */
@@ -82,9 +83,9 @@ struct hki_work {
     hki_work *gone;
     uint64_t hash; /* 0: it is not in the table */
     bool is_copy, is_wanted;
-    bool is_to_host; /* a copy to the host's memory; */
-    hki_gate *
-        gate; /* which keeps this closed when its task has ended; NULL: it has not, or nobody looks any more */
+    bool is_to_host;  /* a copy to the host's memory; */
+    hki_gate *gate;   /* stays closed when its task has ended; NULL: none, or nobody looks */
+    int64_t asked_ns; /* when somebody came to wait for it; 0: nobody has */
     hki_work *next_wanted;
     intptr_t shift; /* of a copy: see hki_later.share */
     intptr_t from;  /* of one that reads a copy, at the original: hki_task_shift */
@@ -100,7 +101,7 @@ struct hki_put_offs {
     hki_runtime *runtime;
     hki_lock lock;
     hki_work *first, *last, *known_first, *known_last, *failed_first, *failed_last;
-    int known_count;
+    int all_count, known_count; /* of those that wait or run, and of the known */
     _Atomic(int) count; /* of those that wait or run, but for copies; changed with the lock */
     _Atomic(int) rests; /* threads that do works since they have nothing to launch */
     uint64_t number, visit;

@@ -1,6 +1,8 @@
 /* Works that are put off, in lists, table and variables: how they come to be done, known, or gone. */
 #include "engine/accel/put_off.h"
 
+#include "engine/core/stage.h"
+
 #include <stdlib.h>
 
 void hki_work_release(hki_work *work)
@@ -34,6 +36,7 @@ void hki_work_append(hki_put_offs *self, hki_work *work)
     work->number = ++self->number;
     put_last(&self->first, &self->last, work);
     self->count += counts(work);
+    self->all_count++;
 }
 
 static void take_out(hki_work **first, hki_work **last, hki_work *work)
@@ -46,6 +49,7 @@ static void leave_order(hki_put_offs *self, hki_work *work)
 {
     take_out(&self->first, &self->last, work);
     self->count -= counts(work);
+    self->all_count--;
 }
 
 void hki_work_untable(hki_put_offs *self, hki_work *work)
@@ -243,10 +247,25 @@ static void be_done(hki_put_offs *self, hki_work *work)
     hki_work_release(work);
 }
 
+/* The host was behind the model by what a waiting call has waited since. */
+static void note_late(const hki_work *work)
+{
+    enum { TOLERANCE_NS = 100000 };
+    hki_queue *queue = work->spec.device->queues[work->spec.queue];
+    const int64_t end_ns = hki_stage_end_ns(work->gate);
+    const int64_t since_ns = end_ns > work->asked_ns ? end_ns : work->asked_ns;
+    const int64_t late_ns = hki_clock_ns() - since_ns - TOLERANCE_NS;
+    hki_lock_acquire(&queue->stats_lock);
+    if (work->asked_ns && late_ns > queue->stats.late_ns)
+        queue->stats.late_ns = late_ns;
+    hki_lock_release(&queue->stats_lock);
+}
+
 /* Of a copy to the host: those who wait for it go on. */
 static hki_task *let_go(hki_work *work)
 {
     hki_gate *gate = work->gate;
+    note_late(work);
     work->gate = NULL;
     for (int i = 0; i < work->place_count; i++) {
         const hki_put_off_place *place = &work->places[i];
