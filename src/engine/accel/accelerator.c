@@ -129,9 +129,10 @@ static void let_follow(hki_executor *executor, hki_task *task, const hki_ticket 
     hki_task_dispatch(executor, hki_stage_launch(task, &mark));
 }
 
-static void run_now(hki_task *task)
+/* has_met: what it reads is there. */
+static void run_now(hki_task *task, bool has_met)
 {
-    if (hki_put_off_meet(task)) {
+    if (has_met && hki_put_off_meet(task, true)) {
         for (int64_t piece = 0; piece < task->spec.piece_count; piece++)
             hki_task_run_piece(task, piece);
         hki_task_run_join(task);
@@ -149,8 +150,10 @@ bool hki_accelerator_launch(hki_executor *executor, hki_queue *queue, hki_task *
     wait_for_marks(queue, task);
     const bool puts_off = hki_put_off_may(task);
     int64_t ready_ns = atomic_load_explicit(&task->ready_ns, memory_order_relaxed);
+    const bool has_met = puts_off || hki_put_off_meet(task, false);
     if (!hki_task_start(task)) {
         hki_put_off_abandon(task);
+        hki_put_off_leave(task);
         hki_tracing_end(&point, task);
         task->end_ns = ready_ns;
         hki_task_complete(executor, task);
@@ -167,7 +170,7 @@ bool hki_accelerator_launch(hki_executor *executor, hki_queue *queue, hki_task *
     if (puts_off)
         hki_put_off_add(task);
     else
-        run_now(task);
+        run_now(task, has_met);
     hki_flight launched = {.task = task,
                            .ticket = {.device = device, .queue = queue->kind},
                            .point = point,

@@ -218,11 +218,11 @@ void hki_put_off_abandon(hki_task *task)
     hki_lock_release(&self->lock);
 }
 
-bool hki_put_off_meet(hki_task *task)
+bool hki_put_off_meet(hki_task *task, bool writes)
 {
     hki_put_offs *self = put_offs_of(task->runtime);
     hki_put_off_abandon(task);
-    return !self || (meet(self, task, HKI_READ) && meet(self, task, HKI_WRITE));
+    return !self || meet(self, task, writes ? HKI_WRITE : HKI_READ);
 }
 
 void hki_put_off_leave(hki_task *task)

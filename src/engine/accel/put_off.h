@@ -142,8 +142,9 @@ bool hki_put_off_may(hki_task *task);
 void hki_put_off_add(hki_task *task);
 /* The task is not put off after all. */
 void hki_put_off_abandon(hki_task *task);
-/* The task is to run now: does all works that it needs, and that need what it overwrites. False: it has failed. */
-bool hki_put_off_meet(hki_task *task);
+/* The task is to run now: does all works that it needs, before it is prepared, which may look at them; and then (writes) those that
+ * need what it overwrites: had it failed before, old bytes would stand. False: it has failed. */
+bool hki_put_off_meet(hki_task *task, bool writes);
 /* It has run. */
 void hki_put_off_leave(hki_task *task);
 

@@ -92,6 +92,18 @@ static void test_dropped(void)
         hk_array *y = hk_matmul(x, hk_add(x, 1));
         CHECK(hk_ok(hk_wait(y)));
         CHECK_EQ_I64(computed(&before), 0);
+        /* A call that gets copies of its inputs, and looks at them: labels, and a gradient that is broadcast. */
+        const int64_t label[2] = {1, 0};
+        hk_array *labels = hk_from_host(label, hk_shape(2), HK_I64, sim[0]);
+        hk_array *p = hk_contiguous(hk_slice(x, 0, 0, 2));
+        hk_attach_grad(p, HK_GRAD_WRITE);
+        hk_record_begin();
+        hk_array *loss = hk_sum(hk_softmax_cross_entropy(p, labels), NULL);
+        hk_record_end();
+        hk_backward(loss);
+        hk_array *total = hk_sum(hk_abs(hk_grad(p)), NULL);
+        CHECK(fabs(hk_item(total, NULL) - 4) < 1e-3); /* 2 (1 - p), of two samples with p about 0 */
+        before = now();
         /* What is overwritten is dropped, too. */
         hk_array *z = hk_multiply(x, 2);
         fill(z, 7);
