@@ -14,7 +14,7 @@ set(check_tests
   "^program\\.conformance\\..*"       # other devices and orders
   "^program\\.(random_programs|random_captures)\\.(check|many|sim)"
   "^program\\.(loss_curves|python_files\\.safetensors|same_shares|same_training|save_killed)$"
-  "^python\\.(array_api_strict|array_api_table|book|cross_check|leaks|notebooks|robustness|sharing|stubs|torch_book|torch_cross_check|tutorial|world)$"
+  "^python\\.(array_api_strict|array_api_table|book|cross_check|leaks|models|notebooks|robustness|sharing|stubs|torch_book|torch_cross_check|tutorial|world)$"
   "^unit\\.(check_symbols|conv2d|conv2d_kernel|scalar_math|zip_writer)$"
   "^unit\\.fuzz_"
   "^world\\.[a-z]+\\.([348]|machines|serial|arrays|checked|beside|library|sim|splits|faults|models|train|resumed)")
