@@ -368,8 +368,13 @@ static void test_failures(void)
 static void test_end(void)
 {
     start(HK_ENGINE_ASYNC, 0);
-    hk_array *x = hk_take(counted(sim[0], N)), *y = hk_take(hk_matmul(x, x));
-    hk_array *z = hk_take(hk_to_device(hk_add(y, 1), sim[1]));
+    hk_array *x, *y, *z;
+    {
+        HK_SCOPE;
+        x = hk_take(counted(sim[0], N));
+        y = hk_take(hk_matmul(x, x));
+        z = hk_take(hk_to_device(hk_add(y, 1), sim[1]));
+    }
     hk_runtime_deinit();
     CHECK_EQ_I64(hk_status_code(hk_wait(z)), HK_CANCELLED);
     hk_array_release(x);
