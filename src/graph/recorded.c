@@ -41,7 +41,9 @@ static void add_touch(hki_recorded *self, const hki_node_operand *operand, unsig
 {
     if (operand->slot < 0 || self->steps.places[operand->slot].is_within)
         return;
-    const hki_touch added = {operand->slot, operand->span, operand->tensor.dtype, mode};
+    /* With what lies between rows, which stand-ins copy. */
+    const hki_touch added = {operand->slot, hki_span_flat(operand->span), operand->tensor.dtype,
+                             mode};
     self->memory_bytes += (double)operand->span.moved_bytes;
     for (int i = 0; i < self->touch_count; i++) {
         const hki_touch *other = &self->touches[i];
@@ -52,7 +54,7 @@ static void add_touch(hki_recorded *self, const hki_node_operand *operand, unsig
             return;
     }
     self->touches[self->touch_count++] = added;
-    hki_stand_ins_add(&self->stand_ins, operand->slot, &operand->span, mode);
+    hki_stand_ins_add(&self->stand_ins, operand->slot, &added.span, mode);
 }
 
 static void add_touches(hki_recorded *self, const hki_node *node)

@@ -6,7 +6,7 @@
 
 hki_access hki_touch_access(const hki_touch *which, hki_storage *storage, int64_t base)
 {
-    hki_span span = hki_span_flat(which->span);
+    hki_span span = which->span;
     uint64_t shift = (uint64_t)base * hki_dtype_bytes(which->dtype);
     if (span.begin != span.end) {
         span.begin += shift;
@@ -135,8 +135,8 @@ static void settle_step(const hki_replay_payload *self, const hki_step *its,
         const int place = its->out_place[i];
         if (self->recorded->steps.places[place].is_within)
             continue;
-        const hki_touch touch = {place, hki_span_flat(hki_tensor_span(&its->call.out[i])),
-                                 its->call.out[i].dtype, HKI_WRITE | HKI_HEAL};
+        const hki_touch touch = {place, hki_tensor_span(&its->call.out[i]), its->call.out[i].dtype,
+                                 HKI_WRITE | HKI_HEAL};
         const hki_access access =
             hki_touch_access(&touch, self->storages[place], self->base[place]);
         hki_task_settle_part(&access, failure, is_intact);

@@ -7,14 +7,19 @@ void hki_writes_deinit(hki_writes *self)
     free(self->list);
 }
 
+static hki_range range_of(const hki_span *span)
+{
+    return (hki_range){span->begin, span->end, span->pitch};
+}
+
 static bool overlaps(const hki_written *it, int place, const hki_span *span)
 {
-    return it->place == place && it->span.begin < span->end && span->begin < it->span.end;
+    return it->place == place && hki_ranges_overlap(range_of(&it->span), range_of(span));
 }
 
 uint64_t hki_writes_find(const hki_writes *self, int place, const hki_tensor *tensor)
 {
-    const hki_span span = hki_span_flat(hki_tensor_span(tensor));
+    const hki_span span = hki_tensor_span(tensor);
     uint64_t checks = 0;
     for (int i = 0; i < self->count; i++)
         if (overlaps(&self->list[i], place, &span))
@@ -22,58 +27,65 @@ uint64_t hki_writes_find(const hki_writes *self, int place, const hki_tensor *te
     return checks;
 }
 
-static bool reserve(hki_writes *self, int count)
+static bool put(hki_writes *self, const hki_written *it, hki_range range)
 {
-    if (count <= self->capacity)
+    if (range.begin >= range.end)
         return true;
-    const int capacity = 2 * count;
-    hki_written *list = realloc(self->list, (size_t)capacity * sizeof *list);
-    if (!list)
-        return false;
-    self->list = list;
-    self->capacity = capacity;
+    if (self->count == self->capacity) {
+        const int capacity = self->capacity ? 2 * self->capacity : 16;
+        hki_written *list = realloc(self->list, (size_t)capacity * sizeof *list);
+        if (!list)
+            return false;
+        self->list = list;
+        self->capacity = capacity;
+    }
+    hki_written *added = &self->list[self->count++];
+    *added = *it;
+    added->span.begin = range.begin;
+    added->span.end = range.end;
+    added->span.pitch = range.pitch;
     return true;
 }
 
-static void put(hki_writes *self, const hki_written *it, uint64_t begin, uint64_t end)
+/* What is left of a range that is written in part. */
+typedef struct rest {
+    hki_writes *of;
+    hki_written old;
+    bool has_room;
+} rest;
+
+static void put_rest(void *argument, hki_range range, bool is_in)
 {
-    if (begin >= end)
-        return;
-    hki_written *added = &self->list[self->count++];
-    *added = *it;
-    added->span.begin = begin;
-    added->span.end = end;
+    rest *self = argument;
+    if (!is_in && !put(self->of, &self->old, range))
+        self->has_room = false;
 }
 
-/* Takes out what is in the range; what is left of ranges that reach beyond it goes behind the others. */
-static void cut(hki_writes *self, int place, const hki_span *span)
+/* Takes out what is in the range; what is left of ranges that reach beyond it goes behind the others. What cannot be taken apart
+ * stays, as failures do (engine/core/failure.c). False: no memory. */
+static bool cut(hki_writes *self, int place, const hki_span *span)
 {
     const int old = self->count;
     int kept = 0;
+    bool has_room = true;
     for (int i = 0; i < old; i++) {
-        const hki_written it = self->list[i];
-        if (!overlaps(&it, place, span))
-            continue;
-        put(self, &it, it.span.begin, span->begin);
-        put(self, &it, span->end, it.span.end);
+        rest left = {self, self->list[i], true};
+        if (!overlaps(&left.old, place, span) ||
+            !hki_range_divide(range_of(&left.old.span), range_of(span), put_rest, &left))
+            self->list[kept++] = left.old;
+        has_room = has_room && left.has_room;
     }
-    for (int i = 0; i < self->count; i++)
-        if (i >= old || !overlaps(&self->list[i], place, span))
-            self->list[kept++] = self->list[i];
+    for (int i = old; i < self->count; i++)
+        self->list[kept++] = self->list[i];
     self->count = kept;
+    return has_room;
 }
 
 bool hki_writes_note(hki_writes *self, int place, const hki_tensor *tensor, uint64_t checks,
                      bool keeps)
 {
-    hki_written added = {
-        .place = place, .span = hki_span_flat(hki_tensor_span(tensor)), .dtype = tensor->dtype};
-    /* Each of the ranges that are in the way leaves two at most. */
-    if (!reserve(self, 3 * self->count + 1))
-        return false;
-    added.checks = checks | (added.span.is_dense ? 0 : hki_writes_find(self, place, tensor));
-    cut(self, place, &added.span);
-    if (keeps || added.checks)
-        put(self, &added, added.span.begin, added.span.end);
-    return true;
+    hki_written added = {.place = place, .span = hki_tensor_span(tensor), .dtype = tensor->dtype};
+    added.checks = checks | (added.span.fills ? 0 : hki_writes_find(self, place, tensor));
+    const bool has_room = cut(self, place, &added.span);
+    return has_room && (!(keeps || added.checks) || put(self, &added, range_of(&added.span)));
 }
