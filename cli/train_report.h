@@ -37,8 +37,9 @@ void train_report_testing(train_report *self, int64_t epoch);
 /* Takes the bar off the screen. */
 void train_report_clear(train_report *self);
 void train_report_epoch(train_report *self, const epoch_row *row);
-/* Of a first epoch that, after many steps, is no better than guessing one of `classes`: says so, and whether that is usual, so that a
- * slow start is told from a fault. init: where the parameters came from, or NULL. */
+/* Of a first epoch that, after many steps, is no better than guessing one of `classes`: says so,
+ * and whether that is usual, so that a slow start is told from a fault. init: where the parameters
+ * came from, or NULL. */
 void train_report_guessing(const epoch_row *row, int classes, const char *model, const char *init);
 void train_report_interrupted(train_report *self, const epoch_row *row);
 /* The last line: as the book has it, when `epochs` whole epochs took `seconds`; with what was done when

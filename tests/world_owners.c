@@ -1,5 +1,5 @@
-/* Programs of which each rank makes the calls that write its arrays: the same bytes as where one rank makes all; what others hold
- * cannot be read; what fails travels. mpirun -n N world_owners */
+/* Programs of which each rank makes the calls that write its arrays: the same bytes as where one
+ * rank makes all; what others hold cannot be read; what fails travels. mpirun -n N world_owners */
 #include "tests/check.h"
 
 #include <hocket/hocket.h>

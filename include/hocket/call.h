@@ -29,8 +29,9 @@ HK_API void hk_call_into(const char *name, hk_array *out, hk_array *const *input
  * may be a view of another array. Not recorded on the tape. */
 HK_API void hk_assign(hk_array *dst, hk_array *src);
 
-/* As hk_to_device, but that what comes from an accelerator to the host is in ordinary (pageable) memory, not in pinned memory:
- * there may be much of it, and the copy takes longer. Not recorded on the tape. */
+/* As hk_to_device, but that what comes from an accelerator to the host is in ordinary (pageable)
+ * memory, not in pinned memory: there may be much of it, and the copy takes longer. Not recorded on
+ * the tape. */
 HK_API hk_array *hk_to_pageable(hk_array *x, hk_device device);
 
 /* x itself when it is contiguous, else a copy that is. Recorded on the tape. */

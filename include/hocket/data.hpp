@@ -218,7 +218,8 @@ class data_set : public counted<hk_data_set, hk_data_set_retain, hk_data_set_rel
     {
         return data_set(hk_data_set_of_arrays_at(at, list.data(), list.count()));
     }
-    /* The last `targets` columns are field 1; -1: one, of classes. Blocks while it reads: see hk_data_set_of_csv. */
+    /* The last `targets` columns are field 1; -1: one, of classes. Blocks while it reads: see
+     * hk_data_set_of_csv. */
     static data_set of_csv(const char *path, int targets, const csv_options &options = {},
                            hk_source at = here()) noexcept
     {

@@ -6,13 +6,14 @@
  *     hk_array *logits;
  *     hk_model_run(model, (hk_array *[]){image}, 1, &logits, 1);   // returns at once
  *
- * Files are read by plug-ins, libhocket_NAME.so beside the library, for each format: onnx. A program that loads
- * none carries nothing of them.
+ * Files are read by plug-ins, libhocket_NAME.so beside the library, for each format: onnx. A
+ * program that loads none carries nothing of them.
  *
- * The first run with inputs of some shapes makes the model's calls one by one; the second notes them
- * (hocket/graph.h), and later ones replay what was noted. What the shapes alone decide is computed once. A model in which values
- * decide shapes or branches waits for these, and makes its calls each time. While recording
- * (hocket/autograd.h) calls are made one by one, too, so that parameters with gradients can be trained.
+ * The first run with inputs of some shapes makes the model's calls one by one; the second notes
+ * them (hocket/graph.h), and later ones replay what was noted. What the shapes alone decide is
+ * computed once. A model in which values decide shapes or branches waits for these, and makes its
+ * calls each time. While recording (hocket/autograd.h) calls are made one by one, too, so that
+ * parameters with gradients can be trained.
  *
  * Thread-safe: one model may be run by several threads at once, over one copy of its parameters. */
 #ifndef HOCKET_MODEL_H
@@ -29,14 +30,16 @@ typedef struct hk_model_options {
     hk_device
         device; /* of its parameters, and of what it computes (default: hk_device_default()) */
     const char *format; /* as "onnx" (default: by the file's name) */
-    /* Its parameters are arrays that may be written and trained. Otherwise they are constants, what depends on them alone is computed
-     * once, and batch norms become part of weights, as rounding shows. */
+    /* Its parameters are arrays that may be written and trained. Otherwise they are constants, what
+     * depends on them alone is computed once, and batch norms become part of weights, as rounding
+     * shows. */
     bool trainable;
 } hk_model_options;
 
-/* Reads a file. Never NULL; the caller owns it. Errors (hk_model_status): HK_NOT_FOUND (the file, or the plug-in, whose
- * package is named), HK_BAD_DATA (where and what), HK_UNSUPPORTED (which node needs what, and how many of the nodes
- * could run), HK_OUT_OF_MEMORY. Blocks until the file has been read. */
+/* Reads a file. Never NULL; the caller owns it. Errors (hk_model_status): HK_NOT_FOUND (the file,
+ * or the plug-in, whose package is named), HK_BAD_DATA (where and what), HK_UNSUPPORTED (which node
+ * needs what, and how many of the nodes could run), HK_OUT_OF_MEMORY. Blocks until the file has
+ * been read. */
 HK_API hk_model *hk_model_load(const char *path, const hk_model_options *options);
 HK_AT_OPTIONS(hk_model *, hk_model_load, hk_model_options,
               (hk_source at, const char *path, const hk_model_options *options), (path, options))
@@ -63,14 +66,15 @@ HK_API int hk_model_parameter_count(const hk_model *model);
 /* Of no name and dtype 0 beyond the count. */
 HK_API hk_model_value hk_model_input(const hk_model *model, int index);
 HK_API hk_model_value hk_model_output(const hk_model *model, int index);
-/* Of a trainable model, borrowed: writing it changes what the model computes. NULL beyond the count. */
+/* Of a trainable model, borrowed: writing it changes what the model computes. NULL beyond the
+ * count. */
 HK_API hk_array *hk_model_parameter(const hk_model *model, int index);
 /* Its name in the file; NULL beyond the count. */
 HK_API const char *hk_model_parameter_name(const hk_model *model, int index);
 
-/* Computes all outputs from all inputs, on the model's device: outputs[i] becomes a new array of the current scope.
- * Errors give failed arrays: a count, dtype or shape that is not the model's. Returns at once where
- * shapes decide what is computed; else waits for the values that do. */
+/* Computes all outputs from all inputs, on the model's device: outputs[i] becomes a new array of
+ * the current scope. Errors give failed arrays: a count, dtype or shape that is not the model's.
+ * Returns at once where shapes decide what is computed; else waits for the values that do. */
 HK_API void hk_model_run(hk_model *model, hk_array *const *inputs, int input_count,
                          hk_array **outputs, int output_count);
 HK_AT_VOID(hk_model_run,
@@ -79,16 +83,18 @@ HK_AT_VOID(hk_model_run,
            (model, inputs, input_count, outputs, output_count))
 #define hk_model_run(...) hk_model_run_at(HK_SOURCE, __VA_ARGS__)
 
-/* Its inputs, outputs, operators and parameters, as text, which the caller frees; NULL: out of memory. Does not block. */
+/* Its inputs, outputs, operators and parameters, as text, which the caller frees; NULL: out of
+ * memory. Does not block. */
 HK_API char *hk_model_to_string(const hk_model *model);
 
-/* ---- formats ---------------------------------------------------------------------------------------------------- */
+/* ---- formats --------------------------------------------------------------------------------- */
 
-/* For who writes a plug-in: libhocket_NAME.so exports hk_model_open_fn hocket_model_open. A source is immutable
- * once it has been opened; its functions may be called by several threads at once. */
+/* For who writes a plug-in: libhocket_NAME.so exports hk_model_open_fn hocket_model_open. A source
+ * is immutable once it has been opened; its functions may be called by several threads at once. */
 enum { HK_MODEL_ABI = 1 };
 
-/* What shapes alone decide, kept by a source from one run to the next with inputs of the same shapes. */
+/* What shapes alone decide, kept by a source from one run to the next with inputs of the same
+ * shapes. */
 typedef struct hk_model_memo hk_model_memo;
 
 typedef struct hk_model_outcome {
@@ -102,8 +108,10 @@ typedef struct hk_model_source {
     const hk_model_value *inputs, *outputs;
     hk_array *const *parameters;
     const char *const *parameter_names;
-    /* Makes the calls: outputs become arrays, each a handle of its own that the caller releases. Inputs have been checked. *memo: what an earlier
-     * run with these shapes has left, or NULL, and set then. at: the line that is to be named in records. problem: set where the outcome has a code. */
+    /* Makes the calls: outputs become arrays, each a handle of its own that the caller releases.
+     * Inputs have been checked. *memo: what an earlier run with these shapes has left, or NULL, and
+     * set then. at: the line that is to be named in records. problem: set where the outcome has a
+     * code. */
     hk_model_outcome (*run)(struct hk_model_source *source, hk_source at, hk_array *const *inputs,
                             hk_array **outputs, hk_model_memo **memo, char *problem,
                             size_t problem_bytes);

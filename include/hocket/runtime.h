@@ -23,26 +23,29 @@ typedef enum hk_engine {
     HK_ENGINE_SERIAL /* every call runs in place, in the caller */
 } hk_engine;
 
-/* Accelerators made of software, sim:0 ... sim:N-1: real results in memory of their own, one queue for computing and
- * one for copies in each direction. Their time is that of a model, kept per queue and paced by sleeping:
+/* Accelerators made of software, sim:0 ... sim:N-1: real results in memory of their own, one queue
+ * for computing and one for copies in each direction. Their time is that of a model, kept per queue
+ * and paced by sleeping:
  *
  *     computing   launch_ns + the longer of FLOP / flops and bytes / memory_bandwidth
- *     copying     link_latency_ns + bytes / link_bandwidth; from or to pageable memory of the host, also
- *                 bytes / staging_bandwidth, for the copy to or from a pinned buffer
- *     to a peer   link_latency_ns + bytes / peer_bandwidth on both; without a peer link through the host
+ *     copying     link_latency_ns + bytes / link_bandwidth; from or to pageable memory of the host,
+ * also bytes / staging_bandwidth, for the copy to or from a pinned buffer to a peer link_latency_ns
+ * + bytes / peer_bandwidth on both; without a peer link through the host
  *
- * They compute no more than somebody can see: a result is computed when something needs it that somebody looks at, or never, and
- * the same call on the same unchanged inputs once. What must be computed may take longer than the model's time (late_ns of
- * hk_queue_stats). With `factor`, and in the serial engine, everything is computed at once.
+ * They compute no more than somebody can see: a result is computed when something needs it that
+ * somebody looks at, or never, and the same call on the same unchanged inputs once. What must be
+ * computed may take longer than the model's time (late_ns of hk_queue_stats). With `factor`, and in
+ * the serial engine, everything is computed at once.
  *
- * The defaults are a GPU like that of Dive into Deep Learning: NVIDIA's V100 of 16 GB behind PCIe 3.0. Its FLOP/s are those of the
- * book's printed times (50 products of 4000 x 4000 in half a second), and so are those of its copies: 1.32 GB/s from and to
- * pageable memory in all. Its memory's bytes/s are as measured by Jia et al., "Dissecting the NVIDIA Volta GPU Architecture
- * via Microbenchmarking" (2018).
+ * The defaults are a GPU like that of Dive into Deep Learning: NVIDIA's V100 of 16 GB behind
+ * PCIe 3.0. Its FLOP/s are those of the book's printed times (50 products of 4000 x 4000 in half a
+ * second), and so are those of its copies: 1.32 GB/s from and to pageable memory in all. Its
+ * memory's bytes/s are as measured by Jia et al., "Dissecting the NVIDIA Volta GPU Architecture via
+ * Microbenchmarking" (2018).
  *
- * Zero means the default. HOCKET_SIM="2:flops=20G,link=4G;1:flops=5G" has the same: a number of devices, then fields
- * (flops, factor, memory_bandwidth, launch, link, latency, peer, staging, memory; times in ns, us or ms), groups
- * separated by semicolons. */
+ * Zero means the default. HOCKET_SIM="2:flops=20G,link=4G;1:flops=5G" has the same: a number of
+ * devices, then fields (flops, factor, memory_bandwidth, launch, link, latency, peer, staging,
+ * memory; times in ns, us or ms), groups separated by semicolons. */
 typedef struct hk_sim_options {
     int count;    /* devices like this; default 1 */
     double flops; /* floating-point operations per second; default 1.27e13 */
@@ -219,8 +222,9 @@ typedef struct hk_runtime_internals {
     /* Calls on GPUs that may refuse values which the host does not know, and so many at a time that nothing was launched behind
      * this one until it had ended. Whole numbers that are copied there from the host are known. */
     uint64_t held_up_launches;
-    /* Calls on simulated devices whose computing has been put off; of these, computed since, and given the values of an
-     * equal one. The others are still put off, or nobody can see any more what they would have computed. */
+    /* Calls on simulated devices whose computing has been put off; of these, computed since, and
+     * given the values of an equal one. The others are still put off, or nobody can see any more
+     * what they would have computed. */
     uint64_t put_off_calls, computed_calls, shared_calls;
 } hk_runtime_internals;
 HK_API void hk_runtime_read_internals(hk_runtime_internals *internals);

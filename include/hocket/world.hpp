@@ -131,7 +131,8 @@ class group
     hk_group *handle_;
 };
 
-/* One program on many ranks, by its calls: see hocket/owners.h. Moves; a call is made where here() says so. */
+/* One program on many ranks, by its calls: see hocket/owners.h. Moves; a call is made where here()
+ * says so. */
 class owners
 {
   public:

@@ -61,7 +61,8 @@ static bool read_varint(part *self, uint64_t *value)
     return false;
 }
 
-/* The field behind the tag; a message within becomes *within. False: what is there is no message. */
+/* The field behind the tag; a message within becomes *within. False: what is there is no message.
+ */
 static bool skip(part *self, part *within)
 {
     uint64_t tag, bytes = 0;

@@ -3,12 +3,13 @@
 
 #include <inttypes.h>
 
-/* ---- products of matrices ------------------------------------------------------------------------------ */
+/* ---- products of matrices -------------------------------------------------------------------- */
 
 /* So many products of 255 and 255 add up to what a float holds: 255 * 255 * 258 < 2^24. */
 enum { MOST_IN_FLOATS = 258 };
 
-/* The axis in parts of `size`, zeros behind the last, which are counted by a new first axis; ones in front of other axes, up to ndim. */
+/* The axis in parts of `size`, zeros behind the last, which are counted by a new first axis; ones
+ * in front of other axes, up to ndim. */
 static hk_array *in_parts(hk_array *x, int axis, int64_t parts, int64_t size, int ndim)
 {
     const hk_dims has = hk_dims_get(x);
@@ -40,7 +41,7 @@ hk_array *onnx_exact_matmul(hk_array *a, hk_array *b)
     return hk_sum(hk_cast(hk_matmul(a, b), HK_I32), &sum);
 }
 
-/* ---- convolutions: windows become the columns of a matrix ---------------------------------------------- */
+/* ---- convolutions: windows become the columns of a matrix ------------------------------------ */
 
 enum { MOST_AXES = 3 };
 

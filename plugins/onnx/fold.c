@@ -1,5 +1,5 @@
-/* Of models that are not to be trained: what follows a convolution for each channel, a batch norm, a factor, a summand, becomes part of
- * its weights. The result differs by rounding. */
+/* Of models that are not to be trained: what follows a convolution for each channel, a batch norm,
+ * a factor, a summand, becomes part of its weights. The result differs by rounding. */
 #include "onnx.h"
 
 #include <stdlib.h>
@@ -11,7 +11,8 @@ typedef struct folder {
     onnx_node **by; /* the node of the main graph that reads it; of several, any */
 } folder;
 
-/* ---- who uses what ------------------------------------------------------------------------------ */
+/* ---- who uses what ------------------------------------------------------------------------------
+ */
 
 static void count_uses(folder *self, const onnx_graph *graph, bool is_main)
 {
@@ -54,7 +55,8 @@ static double number(const onnx_node *node, const char *name, double otherwise)
     return otherwise;
 }
 
-/* ---- what follows ------------------------------------------------------------------------------- */
+/* ---- what follows -------------------------------------------------------------------------------
+ */
 
 /* One number for each channel, (channels), of the weights' dtype; NULL: it is none. */
 static hk_array *by_channel(hk_array *x, const hk_array *weight)
@@ -115,7 +117,8 @@ static bool read_step(const folder *self, const onnx_node *node, int slot, const
     return other;
 }
 
-/* ---- folding ------------------------------------------------------------------------------------ */
+/* ---- folding ------------------------------------------------------------------------------------
+ */
 
 static bool keep(onnx_model *model, int *slot, hk_array *x)
 {

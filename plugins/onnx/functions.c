@@ -1,5 +1,5 @@
-/* Functions that a file brings: which one a node calls, and its attributes. What a newer schema than the one at hand has is among
- * the fields that are not known, as bytes. */
+/* Functions that a file brings: which one a node calls, and its attributes. What a newer schema
+ * than the one at hand has is among the fields that are not known, as bytes. */
 #include "reader.h"
 
 #include <stdio.h>
@@ -58,7 +58,7 @@ static const uint8_t *unknown_field(const ProtobufCMessage *message, uint32_t ta
     return NULL;
 }
 
-/* ---- which one ------------------------------------------------------------------------------------ */
+/* ---- which one ------------------------------------------------------------------------------- */
 
 static bool is_same_text(const char *a, const char *b)
 {
@@ -118,7 +118,7 @@ const char *onnx_name_within(onnx_reader *reader, const char *name)
     return own(reader, whole, false) ? whole : NULL;
 }
 
-/* ---- attributes by reference ----------------------------------------------------------------------- */
+/* ---- attributes by reference ----------------------------------------------------------------- */
 
 /* Defaults are messages within the function's unknown fields. */
 static const Onnx__AttributeProto *default_of(onnx_reader *reader,

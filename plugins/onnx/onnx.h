@@ -1,7 +1,8 @@
 /* Within the plug-in: a file as it is run. Nodes have rows of a table, values have slots.
  *
- * A value is constant where the model and the shapes of its inputs alone decide it: it is computed on the host, once for
- * these shapes, and kept in a memo, in the order in which it was made. All other values are made by calls on the model's device. */
+ * A value is constant where the model and the shapes of its inputs alone decide it: it is computed
+ * on the host, once for these shapes, and kept in a memo, in the order in which it was made. All
+ * other values are made by calls on the model's device. */
 #ifndef HOCKET_ONNX_H
 #define HOCKET_ONNX_H
 
@@ -19,7 +20,8 @@
 
 extern _Thread_local hk_source onnx_source;
 
-/* ---- what has been read ------------------------------------------------------------------------- */
+/* ---- what has been read -------------------------------------------------------------------------
+ */
 
 typedef struct onnx_call onnx_call;
 
@@ -109,7 +111,8 @@ bool onnx_dtype_of(int32_t onnx, hk_dtype *dtype);
 const onnx_row *onnx_row_find(const char *domain, const char *name);
 char *onnx_to_string(const hk_model_source *source);
 
-/* ---- values ------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------------------------------
+ */
 
 typedef enum onnx_kind { ONNX_TENSOR, ONNX_SEQUENCE, ONNX_NOTHING } onnx_kind;
 
@@ -134,7 +137,8 @@ onnx_value *onnx_nothing(void);
 onnx_value *onnx_value_retain(onnx_value *value);
 void onnx_value_release(onnx_value *value);
 
-/* ---- runs --------------------------------------------------------------------------------------- */
+/* ---- runs ---------------------------------------------------------------------------------------
+ */
 
 typedef struct onnx_run onnx_run;
 
@@ -160,8 +164,9 @@ bool onnx_out_value(onnx_call *call, int index, onnx_value *taken);
 /* The call cannot be made; the text is given the node's name and operator. Returns false. */
 bool onnx_refuse(onnx_call *call, hk_code code, const char *format, ...) HK_PRINTF(3, 4);
 
-/* The elements of an input that decide what is called. Reads them, and waits where they are not constant. Count: how many
- * there are; -1 after refusing: it is left out, no numbers, or more than most. */
+/* The elements of an input that decide what is called. Reads them, and waits where they are not
+ * constant. Count: how many there are; -1 after refusing: it is left out, no numbers, or more than
+ * most. */
 int onnx_in_ints(onnx_call *call, int index, int64_t *values, int most);
 int onnx_in_floats(onnx_call *call, int index, double *values, int most);
 
@@ -184,8 +189,8 @@ int onnx_opset(const onnx_call *call);
 /* An axis, negative ones from the end, within [0, ndim); -1 after refusing. */
 int onnx_axis(onnx_call *call, int64_t axis, int ndim);
 
-/* A constant of the row's own, on the call's device, borrowed: made once for the shapes, as values that come from outside
- * cannot be noted. */
+/* A constant of the row's own, on the call's device, borrowed: made once for the shapes, as values
+ * that come from outside cannot be noted. */
 hk_array *onnx_held(onnx_call *call, const void *data, hk_dims shape, hk_dtype dtype);
 /* The same of a tensor of an attribute; NULL after refusing. */
 hk_array *onnx_held_tensor(onnx_call *call, const Onnx__TensorProto *tensor);
@@ -194,7 +199,8 @@ onnx_value *onnx_held_number(onnx_call *call, int64_t number, hk_dtype dtype);
 /* A number of the dtype of x beside it, of no axes. */
 hk_array *onnx_number_like(double number, hk_array *x);
 
-/* Runs a graph of the node's own. inputs: counted by the caller; outputs: counts for the caller; false after refusing. */
+/* Runs a graph of the node's own. inputs: counted by the caller; outputs: counts for the caller;
+ * false after refusing. */
 bool onnx_run_graph(onnx_call *call, const onnx_graph *graph, onnx_value *const *inputs,
                     onnx_value **outputs);
 /* What makes the run depend on more than shapes has been looked at. */

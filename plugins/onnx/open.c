@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what goes in and out ----------------------------------------------------------------------- */
+/* ---- what goes in and out -----------------------------------------------------------------------
+ */
 
 static bool describe(const Onnx__ValueInfoProto *info, const char *what, hk_model_value *value,
                      onnx_problem *problem)
@@ -58,7 +59,8 @@ static bool list_values(onnx_model *self, onnx_problem *problem)
     return true;
 }
 
-/* ---- parameters --------------------------------------------------------------------------------- */
+/* ---- parameters ---------------------------------------------------------------------------------
+ */
 
 static bool is_weight_of(const char *op)
 {
@@ -94,7 +96,8 @@ static void find_weights(const onnx_graph *graph, bool *is_weight)
     }
 }
 
-/* Scales of numbers of few bits stay as they are, so that what they are weights of is computed once. */
+/* Scales of numbers of few bits stay as they are, so that what they are weights of is computed
+ * once. */
 static void find_scales(const onnx_graph *graph, bool *is_scale)
 {
     for (int i = 0; i < graph->node_count; i++) {
@@ -114,7 +117,8 @@ static bool is_floating(hk_dtype dtype)
     return dtype == HK_F32 || dtype == HK_F64 || dtype == HK_F16 || dtype == HK_BF16;
 }
 
-/* What is floating, and large or a weight, may change; all else is constant: numbers that say what is to be done. */
+/* What is floating, and large or a weight, may change; all else is constant: numbers that say what
+ * is to be done. */
 static bool find_parameters(onnx_model *self, onnx_problem *problem)
 {
     enum { FEW = 8 };
@@ -149,7 +153,8 @@ static bool find_parameters(onnx_model *self, onnx_problem *problem)
     return is_good || onnx_wrong(problem, HK_OUT_OF_MEMORY, "out of host memory");
 }
 
-/* ---- the source --------------------------------------------------------------------------------- */
+/* ---- the source ---------------------------------------------------------------------------------
+ */
 
 static void release(hk_model_source *source)
 {

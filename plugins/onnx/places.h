@@ -1,10 +1,12 @@
-/* Where elements are that indices of several axes name: rows of a matrix, so that one operator finds them. */
+/* Where elements are that indices of several axes name: rows of a matrix, so that one operator
+ * finds them. */
 #ifndef HOCKET_ONNX_PLACES_H
 #define HOCKET_ONNX_PLACES_H
 
 #include "onnx.h"
 
-/* Of an array's shape: batch axes in front, then those that an index names, then those of what it finds. */
+/* Of an array's shape: batch axes in front, then those that an index names, then those of what it
+ * finds. */
 typedef struct onnx_places {
     hk_dims shape;       /* of the array */
     int batch, depth;    /* axes */

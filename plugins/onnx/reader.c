@@ -23,7 +23,8 @@ bool onnx_no_memory(onnx_problem *problem)
     return onnx_wrong(problem, HK_OUT_OF_MEMORY, "out of host memory");
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------- */
+/* ---- nodes --------------------------------------------------------------------------------------
+ */
 
 static void note_missing(onnx_reader *self, const Onnx__NodeProto *proto, const char *domain)
 {
@@ -143,12 +144,13 @@ static bool read_node(onnx_reader *self, onnx_names *names, const Onnx__NodeProt
     return true;
 }
 
-/* ---- calls of functions of the file ---------------------------------------------------------------- */
+/* ---- calls of functions of the file ---------------------------------------------------------- */
 
 static bool read_nodes(onnx_reader *self, onnx_names *names, Onnx__NodeProto *const *protos,
                        size_t count, onnx_graph *graph);
 
-/* The names within that stand for what the caller gives; those that it does not give are left out. */
+/* The names within that stand for what the caller gives; those that it does not give are left out.
+ */
 static bool give_inputs(onnx_reader *self, const onnx_names *names, onnx_names *within,
                         const onnx_inlined *inlined)
 {
@@ -250,7 +252,8 @@ static bool read_nodes(onnx_reader *self, onnx_names *names, Onnx__NodeProto *co
     return is_good;
 }
 
-/* ---- graphs ------------------------------------------------------------------------------------- */
+/* ---- graphs -------------------------------------------------------------------------------------
+ */
 
 static bool read_initialisers(onnx_reader *self, onnx_names *names, const Onnx__GraphProto *proto)
 {
@@ -345,7 +348,8 @@ void onnx_graph_free(onnx_graph *graph)
     free(graph);
 }
 
-/* ---- lifetimes ---------------------------------------------------------------------------------- */
+/* ---- lifetimes ----------------------------------------------------------------------------------
+ */
 
 static void use_all(const onnx_graph *graph, int by, int *last)
 {
@@ -402,7 +406,8 @@ bool onnx_find_lifetimes(onnx_model *self, onnx_problem *problem)
     return is_good || onnx_no_memory(problem);
 }
 
-/* ---- the file ----------------------------------------------------------------------------------- */
+/* ---- the file -----------------------------------------------------------------------------------
+ */
 
 static uint8_t *read_file(const char *path, size_t *bytes, onnx_problem *problem)
 {

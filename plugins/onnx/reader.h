@@ -1,10 +1,12 @@
-/* Within what reads files: names in sight, and functions of the file, whose nodes stand in for calls of them. */
+/* Within what reads files: names in sight, and functions of the file, whose nodes stand in for
+ * calls of them. */
 #ifndef HOCKET_ONNX_READER_H
 #define HOCKET_ONNX_READER_H
 
 #include "onnx.h"
 
-/* Names that can be seen from where one is: those of this graph, then those of the graphs around it. */
+/* Names that can be seen from where one is: those of this graph, then those of the graphs around
+ * it. */
 typedef struct onnx_names {
     struct onnx_names *around;
     struct {
@@ -44,8 +46,8 @@ bool onnx_name_put(onnx_reader *reader, onnx_names *self, const char *name, int 
 
 /* The function that a node calls; NULL: it calls none. */
 const Onnx__FunctionProto *onnx_function_of(const onnx_reader *reader, const Onnx__NodeProto *node);
-/* The node with values in place of references to attributes of the function around it: itself, or a copy that the model owns;
- * NULL after a problem. */
+/* The node with values in place of references to attributes of the function around it: itself, or a
+ * copy that the model owns; NULL after a problem. */
 const Onnx__NodeProto *onnx_node_resolved(onnx_reader *reader, const Onnx__NodeProto *node);
 /* The version of the domain where the reader is. */
 int onnx_opset_where(const onnx_reader *reader, const char *domain);

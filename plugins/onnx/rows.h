@@ -1,4 +1,5 @@
-/* The table of operators: a row each, by families. Adding one is a row, and its function, in its family's file. */
+/* The table of operators: a row each, by families. Adding one is a row, and its function, in its
+ * family's file. */
 #ifndef HOCKET_ONNX_ROWS_H
 #define HOCKET_ONNX_ROWS_H
 

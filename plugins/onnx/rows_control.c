@@ -17,7 +17,8 @@ static void release_all(onnx_value **values, int count)
     free(values);
 }
 
-/* The graph of an attribute, with so many inputs, and so many outputs at least; NULL after refusing. */
+/* The graph of an attribute, with so many inputs, and so many outputs at least; NULL after
+ * refusing. */
 static onnx_graph *graph_of(onnx_call *call, const char *name, int inputs, int outputs)
 {
     onnx_graph *graph = onnx_graph_of(call, name);
@@ -32,7 +33,7 @@ static onnx_graph *graph_of(onnx_call *call, const char *name, int inputs, int o
     return NULL;
 }
 
-/* ---- one of two ------------------------------------------------------------------------------------ */
+/* ---- one of two ------------------------------------------------------------------------------ */
 
 static bool run_if(onnx_call *call)
 {
@@ -51,7 +52,7 @@ static bool run_if(onnx_call *call)
     return is_good;
 }
 
-/* ---- what is gathered --------------------------------------------------------------------------------- */
+/* ---- what is gathered ------------------------------------------------------------------------ */
 
 /* Arrays of the rounds so far, counted. */
 typedef struct gathered {
@@ -86,7 +87,8 @@ static bool gather(onnx_call *call, gathered *self, onnx_value *value)
     return true;
 }
 
-/* Of no rounds: by what the file says of the graph's output, axes that it leaves open being empty. */
+/* Of no rounds: by what the file says of the graph's output, axes that it leaves open being empty.
+ */
 static hk_array *gathered_none(onnx_call *call, int output)
 {
     const Onnx__AttributeProto *body = onnx_attribute(call, "body");
@@ -126,7 +128,7 @@ static hk_array *gathered_all(onnx_call *call, const gathered *self, int output,
     return hk_stack(self->parts, (int)self->count, at);
 }
 
-/* ---- rounds ----------------------------------------------------------------------------------------- */
+/* ---- rounds ---------------------------------------------------------------------------------- */
 
 typedef struct rounds {
     onnx_call *call;
@@ -196,7 +198,7 @@ static bool give_states(rounds *self)
     return is_good;
 }
 
-/* ---- while a condition holds ------------------------------------------------------------------------- */
+/* ---- while a condition holds ----------------------------------------------------------------- */
 
 static bool loop(rounds *self, int64_t most, bool truth, hk_dtype number)
 {
@@ -241,7 +243,7 @@ static bool run_loop(onnx_call *call)
     return is_good;
 }
 
-/* ---- along an axis ----------------------------------------------------------------------------------- */
+/* ---- along an axis --------------------------------------------------------------------------- */
 
 typedef struct scan {
     int64_t axes[64], out_axes[64], backwards[64], out_backwards[64];
@@ -313,7 +315,8 @@ static bool set_sample(rounds *self, int from, int64_t sample)
     return is_good;
 }
 
-/* One sample: axis 1 of what is cut becomes rounds. Its last states and all that it gives go into `all`. */
+/* One sample: axis 1 of what is cut becomes rounds. Its last states and all that it gives go into
+ * `all`. */
 static bool scan_sample(rounds *self, scan *along, int64_t sample, gathered *all)
 {
     onnx_call *call = self->call;

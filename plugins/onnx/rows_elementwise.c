@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- one input, one function --------------------------------------------------------------------- */
+/* ---- one input, one function ----------------------------------------------------------------- */
 
 #define UNARY(name, function)                                                                      \
     static bool run_##name(onnx_call *call)                                                        \
@@ -43,7 +43,7 @@ UNARY(sqrt, hk_sqrt)
 UNARY(tan, hk_tan)
 UNARY(tanh, hk_tanh)
 
-/* ---- two inputs ---------------------------------------------------------------------------------- */
+/* ---- two inputs ------------------------------------------------------------------------------ */
 
 /* Until opset 6 y's axes were put where the attribute axis says. */
 static hk_array *second(onnx_call *call, hk_array *x)
@@ -142,7 +142,8 @@ static bool run_mod(onnx_call *call)
     return onnx_out(call, 0, hk_where(differs, moved, by_y));
 }
 
-/* By as many places as the dtype has, or by a negative number: all bits are lost, or become the sign. */
+/* By as many places as the dtype has, or by a negative number: all bits are lost, or become the
+ * sign. */
 static bool run_shift(onnx_call *call)
 {
     hk_array *x = onnx_in(call, 0), *y = onnx_in(call, 1);
@@ -174,7 +175,7 @@ static bool run_prelu(onnx_call *call)
                     hk_where(hk_less(x, onnx_number_like(0, x)), hk_multiply(x, slope), x));
 }
 
-/* ---- many inputs --------------------------------------------------------------------------------- */
+/* ---- many inputs ----------------------------------------------------------------------------- */
 
 static bool fold(onnx_call *call, hk_array *(*join)(hk_array *, hk_array *), bool is_mean)
 {
@@ -223,7 +224,7 @@ static bool run_min(onnx_call *call)
     return fold(call, smaller, false);
 }
 
-/* ---- with numbers -------------------------------------------------------------------------------- */
+/* ---- with numbers ---------------------------------------------------------------------------- */
 
 /* The attribute until opset 10, then an input. */
 static bool run_clip(onnx_call *call)
@@ -373,7 +374,7 @@ static bool run_where(onnx_call *call)
     return onnx_out(call, 0, condition && x && y ? hk_where(condition, x, y) : NULL);
 }
 
-/* ---- dtypes -------------------------------------------------------------------------------------- */
+/* ---- dtypes ---------------------------------------------------------------------------------- */
 
 static bool is_floating(hk_dtype dtype)
 {

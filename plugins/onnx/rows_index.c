@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* ---- found ----------------------------------------------------------------------------------------- */
+/* ---- found ----------------------------------------------------------------------------------- */
 
 static bool run_gather(onnx_call *call)
 {
@@ -30,7 +30,8 @@ static bool run_gather(onnx_call *call)
     return onnx_out(call, 0, hk_index_select(x, indices, axis));
 }
 
-/* Whether indices has as many axes as x, and but for one axis no more elements along each; else it is refused. */
+/* Whether indices has as many axes as x, and but for one axis no more elements along each; else it
+ * is refused. */
 static bool fits(onnx_call *call, const hk_array *x, const hk_array *indices, int axis)
 {
     const hk_dims has = hk_dims_get(x), named = hk_dims_get(indices);
@@ -87,9 +88,10 @@ static bool run_array_feature_extractor(onnx_call *call)
                     hk_index_select(x, hk_reshape(indices, hk_shape(hk_size(indices))), -1));
 }
 
-/* ---- put ------------------------------------------------------------------------------------------- */
+/* ---- put ------------------------------------------------------------------------------------- */
 
-/* For each index the place of the element in x without axes; one that is none has a place that is none. */
+/* For each index the place of the element in x without axes; one that is none has a place that is
+ * none. */
 static hk_array *places_along(hk_array *x, hk_array *indices, int axis)
 {
     const hk_dims has = hk_dims_get(x), named = hk_dims_get(indices);
@@ -114,7 +116,8 @@ static hk_array *places_along(hk_array *x, hk_array *indices, int axis)
     return hk_reshape(hk_where(is_in, sum, hk_size(x)), hk_shape(hk_size(indices)));
 }
 
-/* Where other axes of indices are shorter, what is beyond them is joined to the part that they reach. */
+/* Where other axes of indices are shorter, what is beyond them is joined to the part that they
+ * reach. */
 static hk_array *put_along(hk_array *x, hk_array *indices, hk_array *updates, int axis, bool adds)
 {
     const hk_dims has = hk_dims_get(x), named = hk_dims_get(indices);
@@ -212,7 +215,7 @@ static bool run_tensor_scatter(onnx_call *call)
     return onnx_out(call, 0, hk_scatter(x, hk_broadcast_to(at, to), update, axis));
 }
 
-/* ---- chosen ---------------------------------------------------------------------------------------- */
+/* ---- chosen ---------------------------------------------------------------------------------- */
 
 static bool run_one_hot(onnx_call *call)
 {

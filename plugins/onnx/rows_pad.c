@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- padding --------------------------------------------------------------------------------------- */
+/* ---- padding --------------------------------------------------------------------------------- */
 
 /* Which entry of an axis of `size` stands at place `at`, which may lie beyond both ends. */
 static int64_t source_of(hk_pad_mode mode, int64_t at, int64_t size)
@@ -165,7 +165,7 @@ static bool run_center_crop_pad(onnx_call *call)
     return onnx_out(call, 0, x);
 }
 
-/* ---- lines of their own lengths ------------------------------------------------------------------------ */
+/* ---- lines of their own lengths -------------------------------------------------------------- */
 
 static bool run_reverse_sequence(onnx_call *call)
 {
@@ -193,7 +193,7 @@ static bool run_reverse_sequence(onnx_call *call)
     return onnx_out(call, 0, hk_take_along_axis(x, hk_broadcast_to(from, has), time));
 }
 
-/* ---- the same bytes ------------------------------------------------------------------------------------ */
+/* ---- the same bytes -------------------------------------------------------------------------- */
 
 static void copy_bytes(hk_task_call *call)
 {

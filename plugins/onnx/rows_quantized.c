@@ -6,10 +6,10 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* ---- scales and zero points ----------------------------------------------------------------------------- */
+/* ---- scales and zero points ------------------------------------------------------------------ */
 
-/* A scale or a zero point (one number, one for each entry of an axis, or one for each block along it) so that it meets x element
- * by element; NULL after refusing. */
+/* A scale or a zero point (one number, one for each entry of an axis, or one for each block along
+ * it) so that it meets x element by element; NULL after refusing. */
 static hk_array *spread(onnx_call *call, hk_array *s, hk_array *x)
 {
     const hk_dims has = hk_dims_get(x), is = hk_dims_get(s);
@@ -145,7 +145,7 @@ static bool run_dynamic(onnx_call *call)
            onnx_out(call, 2, hk_cast(zero, HK_U8));
 }
 
-/* ---- products ------------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 /* A scale or a zero point of rows of matrices, or of columns, as it meets them. */
 static hk_array *beside(hk_array *s, bool rows)
@@ -162,7 +162,8 @@ static hk_array *centred(hk_array *x, hk_array *zero)
     return zero ? hk_subtract(x, hk_cast(zero, HK_F32)) : x;
 }
 
-/* Sums of products, exactly, as int64. A vector counts as a row on the left, and as a column on the right. */
+/* Sums of products, exactly, as int64. A vector counts as a row on the left, and as a column on the
+ * right. */
 static hk_array *product(onnx_call *call, int a_input, int a_zero, int b_input, int b_zero)
 {
     hk_array *a = onnx_in(call, a_input), *b = onnx_in(call, b_input);

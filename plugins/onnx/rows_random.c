@@ -1,5 +1,6 @@
-/* Random numbers. A node with a seed has a stream of its own, which goes on from one run to the next; others draw from the
- * thread's. Seeds give Hocket's numbers: ONNX says nothing of which they are. */
+/* Random numbers. A node with a seed has a stream of its own, which goes on from one run to the
+ * next; others draw from the thread's. Seeds give Hocket's numbers: ONNX says nothing of which they
+ * are. */
 #include "rows.h"
 #include "shapes.h"
 
@@ -12,7 +13,8 @@ static hk_dtype drawn(hk_dtype dtype)
     return dtype == HK_F64 ? HK_F64 : HK_F32;
 }
 
-/* The attribute dtype, or otherwise another; of floats where that is asked. False after refusing. */
+/* The attribute dtype, or otherwise another; of floats where that is asked. False after refusing.
+ */
 static bool dtype_of(onnx_call *call, hk_dtype otherwise, bool floats, hk_dtype *dtype)
 {
     const int64_t onnx = onnx_int(call, "dtype", 0);
@@ -25,7 +27,7 @@ static bool dtype_of(onnx_call *call, hk_dtype otherwise, bool floats, hk_dtype 
                        hk_dtype_name(*dtype));
 }
 
-/* ---- of a shape ---------------------------------------------------------------------------------------- */
+/* ---- of a shape ------------------------------------------------------------------------------ */
 
 static bool draw(onnx_call *call, hk_dims shape, hk_dtype otherwise, bool normal)
 {
@@ -80,7 +82,7 @@ static bool run_uniform_like(onnx_call *call)
     return like(call, false);
 }
 
-/* ---- by probabilities ---------------------------------------------------------------------------------- */
+/* ---- by probabilities ------------------------------------------------------------------------ */
 
 static bool run_bernoulli(onnx_call *call)
 {
@@ -118,9 +120,10 @@ static bool run_multinomial(onnx_call *call)
     return onnx_out(call, 0, hk_cast(hk_random_categorical_from(call->node->generator, x), dtype));
 }
 
-/* ---- left out ------------------------------------------------------------------------------------------ */
+/* ---- left out -------------------------------------------------------------------------------- */
 
-/* Elements are set to 0 with a probability in training, and the others grow by as much; else all stay. */
+/* Elements are set to 0 with a probability in training, and the others grow by as much; else all
+ * stay. */
 static bool run_dropout(onnx_call *call)
 {
     hk_array *x = onnx_in(call, 0);

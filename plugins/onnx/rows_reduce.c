@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* ---- which axes ----------------------------------------------------------------------------------- */
+/* ---- which axes ------------------------------------------------------------------------------ */
 
 typedef struct reduction {
     hk_array *x;
@@ -51,7 +51,7 @@ static hk_dims shape_of(const reduction *self, bool *is_empty)
     return shape;
 }
 
-/* ---- sums and what is made of them ----------------------------------------------------------------- */
+/* ---- sums and what is made of them ----------------------------------------------------------- */
 
 static hk_array *sum(const reduction *self, hk_array *x)
 {
@@ -144,7 +144,7 @@ REDUCTION(mean, mean)
 REDUCTION(prod, product)
 REDUCTION(sum_square, sum_of_squares)
 
-/* ---- the largest ----------------------------------------------------------------------------------- */
+/* ---- the largest ----------------------------------------------------------------------------- */
 
 /* The least number of a dtype, or the largest, as an array. */
 static hk_array *bound_of(hk_dtype dtype, bool largest, hk_device device)
@@ -191,7 +191,7 @@ static bool run_min(onnx_call *call)
     return extreme(call, false);
 }
 
-/* ---- running sums ---------------------------------------------------------------------------------- */
+/* ---- running sums ---------------------------------------------------------------------------- */
 
 static bool run_along(onnx_call *call, hk_array *(*function)(hk_array *, int), double first)
 {

@@ -40,7 +40,7 @@ static int place_in(onnx_call *call, int index, int count, int most)
     return -1;
 }
 
-/* ---- made and changed --------------------------------------------------------------------------------- */
+/* ---- made and changed ------------------------------------------------------------------------ */
 
 static bool run_construct(onnx_call *call)
 {
@@ -115,7 +115,7 @@ static bool run_length(onnx_call *call)
     return onnx_out(call, 0, onnx_held(call, &count, hk_shape(), HK_I64));
 }
 
-/* ---- cut and joined ------------------------------------------------------------------------------------ */
+/* ---- cut and joined -------------------------------------------------------------------------- */
 
 /* Where the parts end: all of one size, or as said. Returns how many; -1 after refusing. */
 static int64_t parts_of(onnx_call *call, int64_t whole, int64_t **ends)
@@ -202,7 +202,7 @@ static bool run_concat(onnx_call *call)
     return is_good;
 }
 
-/* ---- a graph for each item ------------------------------------------------------------------------------ */
+/* ---- a graph for each item ------------------------------------------------------------------- */
 
 /* Item i of each sequence, and what is none as it is. Counted. */
 static bool items_at(onnx_call *call, int at, onnx_value **inputs)
@@ -265,7 +265,7 @@ static bool run_map(onnx_call *call)
     return map(call, graph, sequence->item_count);
 }
 
-/* ---- what may not be there ------------------------------------------------------------------------------ */
+/* ---- what may not be there ------------------------------------------------------------------- */
 
 static bool run_optional(onnx_call *call)
 {

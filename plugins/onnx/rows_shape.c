@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the same elements ---------------------------------------------------------------------------- */
+/* ---- the same elements ----------------------------------------------------------------------- */
 
 static bool run_identity(onnx_call *call)
 {
@@ -146,7 +146,7 @@ static bool run_expand(onnx_call *call)
     return y && onnx_out(call, 0, y);
 }
 
-/* ---- shapes --------------------------------------------------------------------------------------- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 static bool run_shape(onnx_call *call)
 {
@@ -168,7 +168,7 @@ static bool run_size(onnx_call *call)
     return onnx_out(call, 0, x ? onnx_held(call, &size, hk_shape(), HK_I64) : NULL);
 }
 
-/* ---- new ones ------------------------------------------------------------------------------------- */
+/* ---- new ones -------------------------------------------------------------------------------- */
 
 static bool run_constant(onnx_call *call)
 {
@@ -258,7 +258,7 @@ static bool run_range(onnx_call *call)
     return onnx_out(call, 0, hk_cast(hk_add(hk_multiply(steps, step), start), dtype));
 }
 
-/* ---- joins and parts ------------------------------------------------------------------------------ */
+/* ---- joins and parts ------------------------------------------------------------------------- */
 
 static bool run_concat(onnx_call *call)
 {
@@ -334,9 +334,10 @@ static bool run_split(onnx_call *call)
     return is_good;
 }
 
-/* ---- slices --------------------------------------------------------------------------------------- */
+/* ---- slices ---------------------------------------------------------------------------------- */
 
-/* One axis: what lies outside is left out. Steps back begin at the first entry where Python's would begin in front of it. */
+/* One axis: what lies outside is left out. Steps back begin at the first entry where Python's would
+ * begin in front of it. */
 static hk_array *cut(hk_array *x, int axis, int64_t begin, int64_t end, int64_t step)
 {
     const int64_t size = hk_dim(x, axis), first = step < 0 ? -1 : 0;
@@ -382,7 +383,7 @@ static bool run_slice(onnx_call *call)
     return onnx_out(call, 0, x);
 }
 
-/* ---- copies --------------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 static bool run_tile(onnx_call *call)
 {
@@ -423,7 +424,7 @@ static bool run_trilu(onnx_call *call)
     return onnx_out(call, 0, onnx_int(call, "upper", 1) ? hk_triu(x, offset) : hk_tril(x, offset));
 }
 
-/* ---- blocks of images ----------------------------------------------------------------------------- */
+/* ---- blocks of images ------------------------------------------------------------------------ */
 
 /* The size of blocks; 0 after refusing. */
 static int64_t block_of(onnx_call *call, hk_array *x)

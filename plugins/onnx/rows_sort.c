@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the largest ----------------------------------------------------------------------------------- */
+/* ---- the largest ----------------------------------------------------------------------------- */
 
 /* k is an attribute until opset 9. */
 static bool run_top_k(onnx_call *call)
@@ -85,7 +85,7 @@ static bool run_hardmax(onnx_call *call)
     return onnx_out(call, 0, hk_reshape(hk_moveaxis(y, -1, axis), has));
 }
 
-/* ---- what is there once ----------------------------------------------------------------------------- */
+/* ---- what is there once ---------------------------------------------------------------------- */
 
 /* Rows of numbers, in order. */
 typedef struct table {
@@ -112,7 +112,8 @@ static int compare(const table *self, int64_t a, int64_t b)
     return order;
 }
 
-/* Numbers of rows in the order of these, equal ones in theirs: merges of runs that double. room: as many. Returns one of both. */
+/* Numbers of rows in the order of these, equal ones in theirs: merges of runs that double. room: as
+ * many. Returns one of both. */
 static int64_t *sort(const table *self, int64_t *order, int64_t *room)
 {
     for (int64_t run = 1; run < self->rows; run *= 2) {
@@ -202,7 +203,8 @@ static bool give(onnx_call *call, hk_array *x, int axis, const found *result, in
            onnx_out(call, 1, first) && onnx_out(call, 2, which) && onnx_out(call, 3, times);
 }
 
-/* The numbers of input 0, of one axis or with the entries of `axis` as rows. They are looked at, as they decide how many are found. */
+/* The numbers of input 0, of one axis or with the entries of `axis` as rows. They are looked at, as
+ * they decide how many are found. */
 static bool run_unique(onnx_call *call)
 {
     hk_array *x = onnx_in(call, 0);

@@ -13,7 +13,8 @@ _Thread_local hk_source onnx_source;
 /* Of what is cached of values, which runs share. */
 static pthread_mutex_t caches = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- memos -------------------------------------------------------------------------------------- */
+/* ---- memos --------------------------------------------------------------------------------------
+ */
 
 void onnx_memo_release(hk_model_memo *memo)
 {
@@ -25,7 +26,8 @@ void onnx_memo_release(hk_model_memo *memo)
     free(self);
 }
 
-/* Counted by the memo too. Behind the first value that has been looked at shapes decide no more: nothing is kept there. */
+/* Counted by the memo too. Behind the first value that has been looked at shapes decide no more:
+ * nothing is kept there. */
 static bool remember(onnx_run *run, onnx_value *value)
 {
     enum { MOST_KEPT = 1 << 20 }; /* what long loops make behind these is made anew */
@@ -44,7 +46,8 @@ static bool remember(onnx_run *run, onnx_value *value)
     return true;
 }
 
-/* ---- what rows ask ------------------------------------------------------------------------------ */
+/* ---- what rows ask ------------------------------------------------------------------------------
+ */
 
 bool onnx_refuse(onnx_call *call, hk_code code, const char *format, ...)
 {
@@ -134,7 +137,8 @@ void onnx_note_loose(onnx_call *call)
     call->run->is_loose = true;
 }
 
-/* ---- numbers that decide what is called --------------------------------------------------------- */
+/* ---- numbers that decide what is called ---------------------------------------------------------
+ */
 
 /* Of the value as int64 or float64, by way of a cache; false after refusing. */
 static bool read_numbers(onnx_call *call, onnx_value *value, hk_dtype dtype, void *numbers)
@@ -208,7 +212,8 @@ int onnx_in_floats(onnx_call *call, int index, double *values, int most)
     return in_numbers(call, index, values, most, HK_F64);
 }
 
-/* ---- attributes --------------------------------------------------------------------------------- */
+/* ---- attributes ---------------------------------------------------------------------------------
+ */
 
 const Onnx__AttributeProto *onnx_attribute(const onnx_call *call, const char *name)
 {
@@ -285,7 +290,8 @@ int onnx_axis(onnx_call *call, int64_t axis, int ndim)
     return -1;
 }
 
-/* ---- constants of rows -------------------------------------------------------------------------- */
+/* ---- constants of rows --------------------------------------------------------------------------
+ */
 
 /* The next of the memo; NULL: there is none yet. */
 static onnx_value *next_known(onnx_run *run)
@@ -357,7 +363,8 @@ hk_array *onnx_number_like(double number, hk_array *x)
     return hk_full(hk_shape(), number, hk_array_dtype(x), hk_array_device(x));
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------- */
+/* ---- nodes --------------------------------------------------------------------------------------
+ */
 
 static bool all_constant(const onnx_call *call)
 {
@@ -464,7 +471,8 @@ bool onnx_run_graph(onnx_call *call, const onnx_graph *graph, onnx_value *const 
     return is_good;
 }
 
-/* ---- runs --------------------------------------------------------------------------------------- */
+/* ---- runs ---------------------------------------------------------------------------------------
+ */
 
 /* A view of one of these. */
 static bool is_of(const hk_array *x, hk_array *const *arrays, int count)

@@ -16,7 +16,7 @@ bool onnx_join_of(onnx_call *call, onnx_join *join)
                        "reduction is none of none, add, mul, max and min");
 }
 
-/* ---- a kernel for what no operator joins ----------------------------------------------------------- */
+/* ---- a kernel for what no operator joins ----------------------------------------------------- */
 
 #define LARGER(a, b)  ((a) != (a) || (a) > (b) ? (a) : (b))
 #define SMALLER(a, b) ((a) != (a) || (a) < (b) ? (a) : (b))

@@ -8,8 +8,8 @@ typedef enum onnx_join { ONNX_SET, ONNX_ADD, ONNX_MULTIPLY, ONNX_LARGER, ONNX_SM
 
 /* The attribute reduction; false after refusing. */
 bool onnx_join_of(onnx_call *call, onnx_join *join);
-/* x (rows,width), and to row places[i] of it row i of updates (count,width) joined, in their order. places (count) are
- * int64. A place that is none fails the result, when it is computed. */
+/* x (rows,width), and to row places[i] of it row i of updates (count,width) joined, in their order.
+ * places (count) are int64. A place that is none fails the result, when it is computed. */
 hk_array *onnx_scatter_rows(hk_array *x, hk_array *places, hk_array *updates, onnx_join join);
 
 #endif

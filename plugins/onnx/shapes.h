@@ -8,7 +8,8 @@
 int64_t onnx_size_of(hk_dims shape);
 /* The product of the sizes of axes begin … end-1. */
 int64_t onnx_size_between(hk_dims shape, int begin, int end);
-/* Distinct axes of an array of so many, sorted, from such as may be negative; false after refusing. */
+/* Distinct axes of an array of so many, sorted, from such as may be negative; false after refusing.
+ */
 bool onnx_axes(onnx_call *call, const int64_t *axes, int count, int ndim, hk_dims *sorted);
 /* x broadcast to a shape of as many axes or more; NULL after refusing. */
 hk_array *onnx_stretch(onnx_call *call, hk_array *x, hk_dims shape);

@@ -48,7 +48,8 @@ static bool shape_of(const Onnx__TensorProto *tensor, hk_dims *shape, uint64_t *
     return true;
 }
 
-/* ---- data beside the file ----------------------------------------------------------------------- */
+/* ---- data beside the file -----------------------------------------------------------------------
+ */
 
 static const char *entry_of(const Onnx__TensorProto *tensor, const char *key)
 {
@@ -116,7 +117,8 @@ static void *read_beside(const onnx_model *self, const Onnx__TensorProto *tensor
     return data;
 }
 
-/* ---- data in the file --------------------------------------------------------------------------- */
+/* ---- data in the file ---------------------------------------------------------------------------
+ */
 
 /* Values that stand as wider ones. */
 static bool narrow(const Onnx__TensorProto *tensor, hk_dtype dtype, uint64_t count, void *to)
@@ -211,7 +213,8 @@ hk_array *onnx_tensor_read(const onnx_model *self, const Onnx__TensorProto *tens
     return x;
 }
 
-/* ---- nodes that are constants ------------------------------------------------------------------- */
+/* ---- nodes that are constants -------------------------------------------------------------------
+ */
 
 hk_array *onnx_constant_read(const onnx_model *self, const Onnx__NodeProto *node,
                              onnx_problem *problem)

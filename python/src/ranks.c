@@ -177,7 +177,7 @@ static PyObject *group_barrier(PyObject *self, PyObject *object)
     return group ? py_wrap(hk_group_barrier_at(py_source(), group)) : NULL;
 }
 
-/* ---- owners ------------------------------------------------------------------------------------------------------- */
+/* ---- owners ---------------------------------------------------------------------------------- */
 
 static const char owners_name[] = "hocket.owners";
 

@@ -36,7 +36,8 @@ static PyObject *contiguous(PyObject *self, PyObject *object)
     return x ? py_wrap(hk_contiguous_at(py_source(), x)) : NULL;
 }
 
-/* _to_pageable(x, device): x there, in ordinary memory of the host; where the tape wants to know, as by to_device */
+/* _to_pageable(x, device): x there, in ordinary memory of the host; where the tape wants to know,
+ * as by to_device */
 static PyObject *to_pageable(PyObject *self, PyObject *arguments)
 {
     (void)self;

@@ -273,7 +273,8 @@ static bool is_dense(int ndim, const int64_t *dims, const int64_t *axis_strides)
     return true;
 }
 
-/* Rows along the axis with the longest step, where the elements of each end before the next one begins. */
+/* Rows along the axis with the longest step, where the elements of each end before the next one
+ * begins. */
 static void find_rows(hki_span *span, int ndim, const int64_t *dims, const int64_t *strides,
                       uint64_t element_bytes)
 {

@@ -44,8 +44,9 @@ struct hk_array {
 typedef enum hki_storage_mark {
     HKI_IS_LENT = 1,     /* a loan of HK_BORROW_EXTERNAL or HK_BORROW_EXTERNAL_READ is out */
     HKI_IS_GRADIENT = 2, /* hk_attach_grad made it: backward passes write it */
-    /* Its device puts off what it computes (hki_device_puts_off): its memory is addresses, until something is needed, and no
-     * matter of the run-ahead window; hki_put_off_keeps is to be asked before it is given back. */
+    /* Its device puts off what it computes (hki_device_puts_off): its memory is addresses, until
+     * something is needed, and no matter of the run-ahead window; hki_put_off_keeps is to be asked
+     * before it is given back. */
     HKI_IS_SIMULATED = 4,
     HKI_IS_LATE = 8 /* of the host's: a copy to it may be put off; the same is to be asked */
 } hki_storage_mark;
@@ -184,7 +185,8 @@ void hki_scope_drop(const hk_scope *scope, hk_array *x);
 hk_array *hki_array_create_failed(hki_device *device, const char *operation,
                                   hk_array *const *inputs, int input_count, hk_code code,
                                   const char *format, ...) HK_PRINTF(6, 7);
-/* Fails x by a record that is no root failure: others need its values, and it does not have them. */
+/* Fails x by a record that is no root failure: others need its values, and it does not have them.
+ */
 void hki_array_withhold(hk_array *x, const char *operation, const hk_status *record);
 /* Fails the range of `out` in program order, in the same way, for an in-place call that cannot be made;
  * its bytes stand, so that hk_recover accepts them. Does nothing to an array that was failed at the call
@@ -201,8 +203,8 @@ const hk_status *hki_array_gone(const hk_array *x);
 hk_array *hki_array_no_memory(void);
 extern hk_array hki_no_memory_array; /* it, perhaps without its record yet: to compare with */
 
-/* The bytes of x's storage that its elements span, at least one: for an array without elements, the one behind the storage's
- * last. */
+/* The bytes of x's storage that its elements span, at least one: for an array without elements, the
+ * one behind the storage's last. */
 hki_range hki_array_range(const hk_array *x);
 /* False where no element of one is in the memory of the other: they are apart, or blocks side by
  * side in rows of one pitch. */
@@ -294,7 +296,8 @@ typedef struct hki_tensor {
 /* Where the elements of a tensor lie, as the engine is told. */
 typedef struct hki_span {
     uint64_t begin, end; /* bytes of the storage, from the first to the last; equal: no elements */
-    /* That a kernel must move: of a broadcast tensor, what it shows; of one with gaps, its elements. */
+    /* That a kernel must move: of a broadcast tensor, what it shows; of one with gaps, its
+     * elements. */
     uint64_t moved_bytes;
     uint32_t pitch; /* see hki_range; 0, too, where elements lie in no such rows */
     bool is_dense;  /* the elements fill it without gaps, so that pitch is 0 */

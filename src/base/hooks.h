@@ -18,8 +18,8 @@ typedef struct hki_hook_table {
     void (*runtime_started)(struct hki_runtime *runtime);
     void (*runtime_ending)(struct hki_runtime *runtime);
     /* When a runtime ends, first, while the engine works: sees to it that tasks of classes that
-     * are promises end. let_go: what the program holds back is let go, for what is waited for may stand behind it; NULL: it
-     * holds nothing. */
+     * are promises end. let_go: what the program holds back is let go, for what is waited for may
+     * stand behind it; NULL: it holds nothing. */
     void (*promises_end)(struct hki_runtime *runtime, void (*let_go)(struct hki_runtime *runtime));
     /* Then, to see to it that tasks of classes that are outside end; true: what has been
      * issued is done before the runtime ends, else it is cancelled. */

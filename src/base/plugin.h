@@ -4,8 +4,9 @@
 
 #include <stddef.h>
 
-/* The plug-in of that name, from beside the library, or the program that is linked with it whole, else from where the loader looks;
- * or, where the name has a slash, the file. A handle of dlopen's; NULL: what is wrong stands in `problem`. */
+/* The plug-in of that name, from beside the library, or the program that is linked with it whole,
+ * else from where the loader looks; or, where the name has a slash, the file. A handle of dlopen's;
+ * NULL: what is wrong stands in `problem`. */
 void *hki_plugin_open(const char *name, char *problem, size_t bytes);
 
 #endif

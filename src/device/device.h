@@ -255,7 +255,8 @@ static inline bool hki_device_is_host(const hki_device *device)
     return !device->class || device->class->kind == HKI_CPU;
 }
 
-/* True where computing takes a model's time, not this machine's: then what nobody can see need not be computed. */
+/* True where computing takes a model's time, not this machine's: then what nobody can see need not
+ * be computed. */
 static inline bool hki_device_puts_off(const hki_device *device)
 {
     return device->class && device->class->is_modelled && !device->times_host;
@@ -292,7 +293,8 @@ void *hki_memory_pool_allocate(hki_memory_pool *pool, size_t bytes);
 void hki_memory_pool_release(hki_memory_pool *pool, void *data, size_t bytes);
 /* The same, and to the system at once: it is not going to be wanted soon. */
 void hki_memory_pool_give_back(hki_memory_pool *pool, void *data, size_t bytes);
-/* Of a device that puts work off: memory that is not among used_bytes, whatever the limit is. NULL: no addresses are left. */
+/* Of a device that puts work off: memory that is not among used_bytes, whatever the limit is. NULL:
+ * no addresses are left. */
 void *hki_memory_pool_borrow(hki_memory_pool *pool, size_t bytes);
 /* Memory that has been allocated becomes such memory. */
 void hki_memory_pool_uncount(hki_memory_pool *pool, size_t bytes);

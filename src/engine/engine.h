@@ -51,9 +51,10 @@ static inline void hki_var_deinit(hki_var *var)
         hki_var_drop(var);
 }
 
-/* The owner of the variable, which tasks that were put off have named (hki_later.keep), and none names any more, is about to give
- * its memory (bytes 0: none) back to the device's pool. True: something that has been put off needs the bytes still; they are given back when it does not. Any thread; expects no lock
- * but the issue lock. */
+/* The owner of the variable, which tasks that were put off have named (hki_later.keep), and none
+ * names any more, is about to give its memory (bytes 0: none) back to the device's pool. True:
+ * something that has been put off needs the bytes still; they are given back when it does not. Any
+ * thread; expects no lock but the issue lock. */
 bool hki_put_off_keeps(hki_var *var, hki_device *device, hki_memory_pool *pool, void *data,
                        uint64_t bytes);
 
@@ -90,26 +91,32 @@ void hki_var_fail_at_once(hki_var *var, hki_range range);
 /* What a kind of task does. Immutable. Every function gets the payload that the submitter filled. */
 typedef struct hki_task_spec hki_task_spec;
 
-/* How tasks of a class are put off, on devices that compute no more than somebody can see (hki_device_puts_off): they are
- * launched, and end by the model, when `prepare` has succeeded; run and join come later, or never. Functions but `may` are
- * called without a lock, by threads that launch; `drop` by any thread, and with locks. */
+/* How tasks of a class are put off, on devices that compute no more than somebody can see
+ * (hki_device_puts_off): they are launched, and end by the model, when `prepare` has succeeded; run
+ * and join come later, or never. Functions but `may` are called without a lock, by threads that
+ * launch; `drop` by any thread, and with locks. */
 typedef struct hki_later {
-    /* Whether run and join look at nothing but what the task reads, and cannot refuse what they find there. Asked when the task
-     * is being issued (is_issued), where it may be told too much, and when it is launched. Then true means that it is put off: prepare
-     * only has to see to it that there is room for what is written. */
+    /* Whether run and join look at nothing but what the task reads, and cannot refuse what they
+     * find there. Asked when the task is being issued (is_issued), where it may be told too much,
+     * and when it is launched. Then true means that it is put off: prepare only has to see to it
+     * that there is room for what is written. */
     bool (*may)(const hki_task_spec *spec, void *payload, bool is_issued);
-    /* After prepare: a payload for run, join and describe which keeps what they need when the task, and its storages, have
-     * gone: names of these (hki_storage_retain_name). Their memory stays. NULL: no memory. */
+    /* After prepare: a payload for run, join and describe which keeps what they need when the task,
+     * and its storages, have gone: names of these (hki_storage_retain_name). Their memory stays.
+     * NULL: no memory. */
     void *(*keep)(const hki_task_spec *spec, const void *payload);
     void (*drop)(void *kept);
-    /* Optional: what is written is the host's memory, by one access, and stays to be seen by nobody but tasks and waits. */
+    /* Optional: what is written is the host's memory, by one access, and stays to be seen by nobody
+     * but tasks and waits. */
     bool (*writes_host)(const hki_task_spec *spec);
-    /* Optional, both or none: workspace, before run, and after it. `as` stands for the task. False after hki_task_fail. */
+    /* Optional, both or none: workspace, before run, and after it. `as` stands for the task. False
+     * after hki_task_fail. */
     bool (*begin)(hki_task *as, void *kept);
     void (*end)(void *kept);
-    /* Optional, all or none. Equal ones (0: none are) write the same bytes. Then a task whose accesses that write are HKI_FRESH
-     * gets the bytes of an equal one: `share` turns its payload into that, and returns how far what `from` writes lies from what
-     * it writes itself, in bytes; 0: that is several arrays. `copy` is then called in place of run and join. */
+    /* Optional, all or none. Equal ones (0: none are) write the same bytes. Then a task whose
+     * accesses that write are HKI_FRESH gets the bytes of an equal one: `share` turns its payload
+     * into that, and returns how far what `from` writes lies from what it writes itself, in bytes;
+     * 0: that is several arrays. `copy` is then called in place of run and join. */
     uint64_t (*hash)(const void *kept);
     bool (*is_equal)(const void *kept, const void *other);
     intptr_t (*share)(void *kept, const void *from);
@@ -221,9 +228,11 @@ void hki_task_fail(hki_task *task, int64_t piece, hk_code code, const char *form
 /* The same with a ready record (taken), which is not counted as a new root failure. */
 void hki_task_fail_with(hki_task *task, const hk_status *status);
 uint64_t hki_task_sequence(const hki_task *task);
-/* In `run` of a class that reads_elsewhere: how far what the task reads lies from its place, in bytes. */
+/* In `run` of a class that reads_elsewhere: how far what the task reads lies from its place, in
+ * bytes. */
 intptr_t hki_task_shift(const hki_task *task);
-/* It stands for one that has been put off (hki_later): its workspace is not among what its device has in use. */
+/* It stands for one that has been put off (hki_later): its workspace is not among what its device
+ * has in use. */
 bool hki_task_is_late(const hki_task *task);
 bool hki_task_has_failed(hki_task *task);
 /* What has failed it until now, counted; NULL: nothing. */

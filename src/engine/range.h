@@ -1,5 +1,5 @@
-/* Bytes that calls use of a variable: all from one to another, or rows of these, such as a tile's in
- * the memory of its matrix. Two calls conflict only where their ranges have a byte in common. */
+/* Bytes that calls use of a variable: all from one to another, or rows of these, such as a tile's
+ * in the memory of its matrix. Two calls conflict only where their ranges have a byte in common. */
 #ifndef HOCKET_ENGINE_RANGE_H
 #define HOCKET_ENGINE_RANGE_H
 
@@ -8,8 +8,8 @@
 
 typedef struct hki_range {
     uint64_t begin, end; /* begin < end */
-    /* 0: every byte. Else from one row's begin to the next one's: rows have hki_range_width bytes, fewer than that, and the last
-     * one ends the range. */
+    /* 0: every byte. Else from one row's begin to the next one's: rows have hki_range_width bytes,
+     * fewer than that, and the last one ends the range. */
     uint32_t pitch;
 } hki_range;
 
@@ -59,8 +59,9 @@ static inline bool hki_range_contains(hki_range outer, hki_range inner)
                hki_range_width(outer);
 }
 
-/* Calls `part` for disjoint ranges that are `range` together: is_in: those in `by`. Rows of different pitches that overlap are
- * not taken apart: then it is called for none, and the result is false. */
+/* Calls `part` for disjoint ranges that are `range` together: is_in: those in `by`. Rows of
+ * different pitches that overlap are not taken apart: then it is called for none, and the result is
+ * false. */
 typedef void hki_range_part_fn(void *argument, hki_range part, bool is_in);
 bool hki_range_divide(hki_range range, hki_range by, hki_range_part_fn *part, void *argument);
 

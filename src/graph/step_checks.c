@@ -61,8 +61,9 @@ static void put_rest(void *argument, hki_range range, bool is_in)
         self->has_room = false;
 }
 
-/* Takes out what is in the range; what is left of ranges that reach beyond it goes behind the others. What cannot be taken apart
- * stays, as failures do (engine/core/failure.c). False: no memory. */
+/* Takes out what is in the range; what is left of ranges that reach beyond it goes behind the
+ * others. What cannot be taken apart stays, as failures do (engine/core/failure.c). False: no
+ * memory. */
 static bool cut(hki_writes *self, int place, const hki_span *span)
 {
     const int old = self->count;

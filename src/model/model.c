@@ -42,7 +42,8 @@ struct hk_model {
 
 static hk_model no_memory;
 
-/* ---- loading ---------------------------------------------------------------------------------- */
+/* ---- loading ----------------------------------------------------------------------------------
+ */
 
 static hk_model *failed(hk_model *self, hk_code code, const char *format, ...)
 {
@@ -161,7 +162,8 @@ void hk_model_release(hk_model *model)
         drop(model);
 }
 
-/* ---- what it is ------------------------------------------------------------------------------- */
+/* ---- what it is -------------------------------------------------------------------------------
+ */
 
 static const hk_model_source *source_of(const hk_model *model)
 {
@@ -216,7 +218,8 @@ char *hk_model_to_string(const hk_model *model)
                                   : strdup(hk_status_message(hk_model_status(model)));
 }
 
-/* ---- runs: checks ----------------------------------------------------------------------------- */
+/* ---- runs: checks -----------------------------------------------------------------------------
+ */
 
 typedef struct run {
     hk_model *model;
@@ -298,7 +301,8 @@ static bool check(const run *self)
     return true;
 }
 
-/* ---- runs: what is known ---------------------------------------------------------------------- */
+/* ---- runs: what is known ----------------------------------------------------------------------
+ */
 
 static bool fits(const shaped *it, const run *self)
 {
@@ -356,7 +360,8 @@ static void keep(const run *self, hk_model_memo *memo, bool is_loose)
         model->source->memo_release(memo);
 }
 
-/* ---- runs ------------------------------------------------------------------------------------- */
+/* ---- runs -------------------------------------------------------------------------------------
+ */
 
 /* The calls one by one. Outputs are counted for the caller, here and below. */
 static void run_calls(const run *self, hk_model_memo *known)

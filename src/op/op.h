@@ -223,7 +223,8 @@ typedef struct hki_kernel_call {
     hki_task *task; /* for hki_task_fail */
 } hki_kernel_call;
 
-/* Whether its kernel may refuse what it finds in its inputs: a pure function of operator and dtypes. */
+/* Whether its kernel may refuse what it finds in its inputs: a pure function of operator and
+ * dtypes. */
 bool hki_call_may_refuse(const hki_kernel_call *call);
 
 /* The partials of that piece. */
@@ -406,8 +407,8 @@ struct hk_op {
     bool strided_output;
     uint8_t in_place; /* bit i: input i may be the output itself, element for element */
     bool infallible;  /* its kernel never fails */
-    /* Its kernel may refuse what it finds in its inputs, by hki_task_fail, whatever their dtypes. Of elementwise ones that are not
-     * infallible see hki_call_may_refuse. */
+    /* Its kernel may refuse what it finds in its inputs, by hki_task_fail, whatever their dtypes.
+     * Of elementwise ones that are not infallible see hki_call_may_refuse. */
     bool refuses;
     /* Optional: the input whose elements its kernel refuses unless they are in [0, size of index_axis of input 0), which
      * is all that it refuses; 0: none. */

@@ -55,7 +55,8 @@ bool hki_kernel_thread_run(void (*run)(hki_task *task, void *argument), hki_task
 
 /* ---- files beside calls (files.c) ----------------------------------------------------------- */
 
-/* Blocks until none of the runtime's is being read or written any more. let_go, which may be NULL, is called first where some are. */
+/* Blocks until none of the runtime's is being read or written any more. let_go, which may be NULL,
+ * is called first where some are. */
 void hki_files_await(hki_runtime *runtime, void (*let_go)(hki_runtime *));
 
 #endif

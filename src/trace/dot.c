@@ -52,7 +52,8 @@ static int digits_of(int number)
     return snprintf(NULL, 0, "%d", number);
 }
 
-/* In points, of the bytes that are shown and so many characters beside them. What is not ASCII may take two places. */
+/* In points, of the bytes that are shown and so many characters beside them. What is not ASCII may
+ * take two places. */
 static double line_width(const char *text, size_t length, int more, int size)
 {
     const size_t bytes = shown_bytes(text, length);
@@ -81,7 +82,8 @@ static const char *end_of_shape(const char *text, const char *end)
     return text;
 }
 
-/* The shapes from `text` to `end`, MOST_SHAPES at most, and how many more there are. Returns how many lines. */
+/* The shapes from `text` to `end`, MOST_SHAPES at most, and how many more there are. Returns how
+ * many lines. */
 static int split_shapes(const char *text, const char *end, bool is_output, shape_line *lines)
 {
     int count = 0, more = 0;
@@ -111,7 +113,8 @@ static int shape_lines(const char *shapes, shape_line lines[MOST_LINES])
     return arrow ? count + split_shapes(arrow + 3, end, true, lines + count) : count;
 }
 
-/* Of the label of a call, in points: dot may measure with another font than that of whoever looks at its picture. */
+/* Of the label of a call, in points: dot may measure with another font than that of whoever looks
+ * at its picture. */
 static double label_width(const hki_call_event *call)
 {
     enum { FAILED = 9, ARROW = 2, MORE = 12 }; /* ": skipped", "→ ", "and 123 more" */

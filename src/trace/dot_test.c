@@ -27,7 +27,8 @@ static char *graph(const hki_timeline *timeline)
     return writer.data;
 }
 
-/* The least width of each box, in points, holds each line of its label in a monospace font, 0.602 of its size a character. */
+/* The least width of each box, in points, holds each line of its label in a monospace font, 0.602
+ * of its size a character. */
 static void check_widths(const char *dot)
 {
     int boxes = 0;

@@ -94,7 +94,8 @@ static void add_to_run(const hki_svg *self, run *narrow, const hki_trace_slice *
     }
 }
 
-/* As much of the text as fits, in `width` pixels of a font of that size; nothing when that is too little to mean anything. */
+/* As much of the text as fits, in `width` pixels of a font of that size; nothing when that is too
+ * little to mean anything. */
 static void write_fitting(hki_writer *writer, const char *text, double x, double y, double width,
                           double size)
 {

@@ -37,7 +37,8 @@ static inline hki_device *hki_group_device(const hk_array *x)
  * accelerator that reaches x's memory (hki_group_place). */
 hk_array *hki_group_at(hki_device *place, hk_array *x, const char *operation);
 
-/* hk_group_send, and hk_group_receive into an array without gaps, off the tape: between two ranks of the group. */
+/* hk_group_send, and hk_group_receive into an array without gaps, off the tape: between two ranks
+ * of the group. */
 void hki_group_send_off_tape(hk_group *group, hk_array *x, int to);
 void hki_group_receive_into(hk_group *group, hk_array *x, int from);
 

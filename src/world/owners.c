@@ -1,5 +1,5 @@
-/* Owner computes: which rank makes a call, and what has to be sent to it. All ranks keep the same table of who has which values, for
- * all make the same calls; so nothing is asked. */
+/* Owner computes: which rank makes a call, and what has to be sent to it. All ranks keep the same
+ * table of who has which values, for all make the same calls; so nothing is asked. */
 #include "world/group.h"
 
 #include <hocket/autograd.h>
@@ -56,7 +56,8 @@ void hk_owners_release(hk_owners *owners)
     free(owners);
 }
 
-/* ---- the table -------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------
+ */
 
 static owned *place_of(owned *table, size_t capacity, const hk_array *x)
 {
@@ -131,7 +132,8 @@ hk_array *(hk_owners_zeros)(hk_owners *owners, int owner, hk_dims shape, hk_dtyp
     return x;
 }
 
-/* ---- calls ------------------------------------------------------------------------------------ */
+/* ---- calls ------------------------------------------------------------------------------------
+ */
 
 static void refuse(const hk_access *accesses, int count, hk_code code, const char *message,
                    int index)

@@ -1,8 +1,9 @@
-/* Fuzzing of what reads ONNX files (plugins/onnx): any bytes are a model or an error, and a model can be described.
+/* Fuzzing of what reads ONNX files (plugins/onnx): any bytes are a model or an error, and a model
+ * can be described.
  *
  * With libFuzzer: scripts/fuzz
- * Without: `fuzz_onnx FILE|FOLDER…` runs each file; with no arguments, every truncation and every flipped bit of the built-in
- * seeds. */
+ * Without: `fuzz_onnx FILE|FOLDER…` runs each file; with no arguments, every truncation and every
+ * flipped bit of the built-in seeds. */
 #include "fuzz/fuzz_driver.h"
 
 #include <hocket/hocket.h>

@@ -1,4 +1,5 @@
-/* ONNX files, good and bad, made here by the field's own schema: what hocket/model.h gives for them. */
+/* ONNX files, good and bad, made here by the field's own schema: what hocket/model.h gives for
+ * them. */
 #include "onnx.pb-c.h"
 
 #include <hocket/hocket.h>
@@ -16,7 +17,8 @@ static int failed_checks;
 
 static char path[64];
 
-/* ---- making files ----------------------------------------------------------------------------- */
+/* ---- making files -----------------------------------------------------------------------------
+ */
 
 enum { MOST = 8 };
 
@@ -174,7 +176,8 @@ static void make_scale(made *self)
     add_node(self, "Relu", "b", NULL, NULL, "y");
 }
 
-/* ---- tests ------------------------------------------------------------------------------------ */
+/* ---- tests ------------------------------------------------------------------------------------
+ */
 
 static bool run_is(hk_model *model, hk_array *x, double sum)
 {
@@ -308,7 +311,8 @@ static void test_threads(void)
     CHECK(hk_ok(hk_wait_all()));
 }
 
-/* ---- bad files -------------------------------------------------------------------------------- */
+/* ---- bad files --------------------------------------------------------------------------------
+ */
 
 static bool fails_by(hk_model *model, hk_code code, const char *part)
 {

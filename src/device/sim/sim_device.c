@@ -179,8 +179,8 @@ bool hki_sim_init(hki_device *device, const hk_sim_options *model)
     if (!self)
         return false;
     self->model = *model;
-    /* The pool has the limit. Beyond that there are addresses for what has been given back while work that is put off still reads
-     * it, as much again, and for the workspace of such work. */
+    /* The pool has the limit. Beyond that there are addresses for what has been given back while
+     * work that is put off still reads it, as much again, and for the workspace of such work. */
     self->memory = hki_sim_memory_create(2 * model->memory_bytes + WORKSPACE_BYTES);
     if (!self->memory) {
         free(self);

@@ -11,7 +11,8 @@
 
 typedef enum unit { RATE, RATIO, TIME, PEER, BYTES } unit;
 
-/* Fields in the order of hk_sim_options, which says where the defaults are from; one of 0 stands for what `complete` says. */
+/* Fields in the order of hk_sim_options, which says where the defaults are from; one of 0 stands
+ * for what `complete` says. */
 typedef struct field {
     const char *name, *member;
     unit unit;

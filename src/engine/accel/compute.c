@@ -1,4 +1,5 @@
-/* Doing what has been put off, in threads that launch. Others that find nothing to launch do pieces of it. */
+/* Doing what has been put off, in threads that launch. Others that find nothing to launch do pieces
+ * of it. */
 #include "engine/accel/put_off.h"
 
 #include <stdlib.h>
@@ -6,7 +7,7 @@
 
 enum { NAP_NS = 20000 };
 
-/* ---- one work ------------------------------------------------------------------------------------------------- */
+/* ---- one work -------------------------------------------------------------------------------- */
 
 /* Does pieces until none is left. */
 static void run_pieces(hki_work *work)
@@ -134,7 +135,7 @@ static const hk_status *run_as_task(hki_put_offs *self, hki_work *work)
     return as.failure;
 }
 
-/* ---- several, in their order ------------------------------------------------------------------------------------- */
+/* ---- several, in their order ----------------------------------------------------------------- */
 
 /* Works to be done, with references, by ascending number. */
 typedef struct plan {

@@ -1,7 +1,8 @@
-/* Copies to the host that are put off. Their tasks end by the model like all others; but what they write lies in memory that threads
- * look at in place, and whoever is to do so waits for a gate. So the gate of such a task stays closed when it has ended (it is
- * *held*), and who comes to wait for it asks for the copy, which opens it. Nobody else notices: waiting for all, or for a time,
- * takes a held gate for an open one. */
+/* Copies to the host that are put off. Their tasks end by the model like all others; but what they
+ * write lies in memory that threads look at in place, and whoever is to do so waits for a gate. So
+ * the gate of such a task stays closed when it has ended (it is *held*), and who comes to wait for
+ * it asks for the copy, which opens it. Nobody else notices: waiting for all, or for a time, takes
+ * a held gate for an open one. */
 #include "engine/accel/put_off.h"
 
 #include "engine/core/stage.h"

@@ -81,7 +81,8 @@ static hki_put_offs *put_offs_of(const hki_launchers *self)
     return self->runtime->accelerators->put_offs;
 }
 
-/* Of what has been put off something is wanted, or another thread is at it, and has pieces to give away. */
+/* Of what has been put off something is wanted, or another thread is at it, and has pieces to give
+ * away. */
 static bool has_works(const hki_launchers *self)
 {
     hki_put_offs *put_offs = put_offs_of(self);

@@ -9,7 +9,7 @@ static hki_put_offs *put_offs_of(const hki_runtime *runtime)
     return runtime->accelerators ? runtime->accelerators->put_offs : NULL;
 }
 
-/* ---- what is to be done first ----------------------------------------------------------------------------------- */
+/* ---- what is to be done first ---------------------------------------------------------------- */
 
 /* Each once, with a reference. */
 typedef struct collection {
@@ -67,9 +67,10 @@ static const hk_status *compute(hki_put_offs *self, collection *found)
     return failure;
 }
 
-/* ---- overwriting --------------------------------------------------------------------------------------------------- */
+/* ---- overwriting ----------------------------------------------------------------------------- */
 
-/* What is at the place is about to be overwritten, as a whole or in part. True: the list has changed. */
+/* What is at the place is about to be overwritten, as a whole or in part. True: the list has
+ * changed. */
 static bool overwrite_place(hki_put_offs *self, hki_put_off_place *place, bool whole)
 {
     hki_work *work = place->work;
@@ -90,8 +91,8 @@ static bool overwrite_place(hki_put_offs *self, hki_put_off_place *place, bool w
 
 typedef void need_fn(hki_put_offs *self, void *argument, hki_work *work);
 
-/* Tells of works that come first although the access overwrites what they write: it does so in part, or somebody needs
- * something else of them. */
+/* Tells of works that come first although the access overwrites what they write: it does so in
+ * part, or somebody needs something else of them. */
 static void overwrite(hki_put_offs *self, const hki_access *access, need_fn *need, void *argument)
 {
     const struct hki_put_off_var *var = hki_put_off_var_of(self, access->var);
@@ -113,7 +114,7 @@ static void overwrite(hki_put_offs *self, const hki_access *access, need_fn *nee
     }
 }
 
-/* ---- a task that runs now --------------------------------------------------------------------------------------------- */
+/* ---- a task that runs now -------------------------------------------------------------------- */
 
 /* The only place that a copy of one array reads. */
 static const hki_put_off_place *original_of(const hki_work *copy)
@@ -139,7 +140,8 @@ static bool is_original_safe(const hki_work *copy)
     return true;
 }
 
-/* All that is read comes from this work, which only copies and still waits: so it may be read at the original. NULL: not so. */
+/* All that is read comes from this work, which only copies and still waits: so it may be read at
+ * the original. NULL: not so. */
 static hki_work *sole_copy(hki_put_offs *self, const hki_task_spec *spec, const hki_access *access)
 {
     const struct hki_put_off_var *var = hki_put_off_var_of(self, access->var);
@@ -240,7 +242,7 @@ void hki_put_off_leave(hki_task *task)
     task->shift = 0;
 }
 
-/* ---- a task that is put off ------------------------------------------------------------------------------------------------ */
+/* ---- a task that is put off ------------------------------------------------------------------ */
 
 bool hki_put_off_may(hki_task *task)
 {
@@ -396,8 +398,8 @@ static bool enter(hki_put_offs *self, hki_work *work, const hki_task_spec *spec)
     return true;
 }
 
-/* Where very many would have to come before the task, they are done. The record of a failure, counted. Returns with the lock
- * if there is none. */
+/* Where very many would have to come before the task, they are done. The record of a failure,
+ * counted. Returns with the lock if there is none. */
 static const hk_status *limit_edges(hki_put_offs *self, const hki_task_spec *spec)
 {
     for (;;) {
@@ -426,7 +428,8 @@ static bool is_too_much(const hki_put_offs *self, const hki_device *device)
            self->kept_addresses[device->index] > self->most_addresses[device->index];
 }
 
-/* Does a work that is wanted (NULL: none; of a copy, the original), and the first ones where there are too many. Takes the lock. */
+/* Does a work that is wanted (NULL: none; of a copy, the original), and the first ones where there
+ * are too many. Takes the lock. */
 static void compute_some(hki_put_offs *self, const hki_device *device, hki_work *wanted)
 {
     if (wanted && wanted->is_copy)
@@ -474,7 +477,7 @@ void hki_put_off_add(hki_task *task)
         hki_task_fail(task, 0, HK_OUT_OF_MEMORY, "out of host memory");
 }
 
-/* ---- memory that is given back ----------------------------------------------------------------------------------------------- */
+/* ---- memory that is given back --------------------------------------------------------------- */
 
 /* Nobody can see what works write there. */
 static void hide_all(hki_put_offs *self, const struct hki_put_off_var *var)
@@ -529,7 +532,7 @@ bool hki_put_off_keeps(hki_var *var, hki_device *device, hki_memory_pool *pool, 
     return is_kept;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 hki_put_offs *hki_put_offs_create(hki_runtime *runtime)
 {

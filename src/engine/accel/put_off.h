@@ -1,14 +1,18 @@
-/* Work put off. Devices whose computing takes a model's time (hki_device_puts_off) compute no more than somebody can see. A task there is
- * prepared when it is launched, ends by the model, and leaves a *work* behind: what it was to compute. That is done when
- * something needs the bytes that is not put off itself (a copy to the host, a kernel that may refuse values, a kernel of the program's) or
- * overwrites what it reads; it is dropped when nobody can get at what it would write: that has been overwritten, or its memory been
- * given back. Of equal works one computes, and the others copy.
+/* Work put off. Devices whose computing takes a model's time (hki_device_puts_off) compute no more
+ * than somebody can see. A task there is prepared when it is launched, ends by the model, and
+ * leaves a *work* behind: what it was to compute. That is done when something needs the bytes that
+ * is not put off itself (a copy to the host, a kernel that may refuse values, a kernel of the
+ * program's) or overwrites what it reads; it is dropped when nobody can get at what it would write:
+ * that has been overwritten, or its memory been given back. Of equal works one computes, and the
+ * others copy.
  *
- * Works are numbered in the order in which their tasks were launched, which is that of the calls for all that conflict. A work
- * knows the earlier ones that it *needs*, for it reads what they write, and those that it *follows*, for it overwrites what they
- * read or write; the latter only if they are to be done at all. The lowest number needs nothing, and nothing here recurses.
+ * Works are numbered in the order in which their tasks were launched, which is that of the calls
+ * for all that conflict. A work knows the earlier ones that it *needs*, for it reads what they
+ * write, and those that it *follows*, for it overwrites what they read or write; the latter only if
+ * they are to be done at all. The lowest number needs nothing, and nothing here recurses.
  *
- * Everything but a work's state, payload and pieces is guarded by the lock of hki_put_offs, in which no other but a pool's is taken. */
+ * Everything but a work's state, payload and pieces is guarded by the lock of hki_put_offs, in
+ * which no other but a pool's is taken. */
 #ifndef HOCKET_ENGINE_ACCEL_PUT_OFF_H
 #define HOCKET_ENGINE_ACCEL_PUT_OFF_H
 
@@ -127,7 +131,7 @@ static inline void hki_put_offs_call(hki_put_offs *self)
         hki_park_wake(self->park);
 }
 
-/* ---- what launching does (put_off.c) ------------------------------------------------------------------------ */
+/* ---- what launching does (put_off.c) --------------------------------------------------------- */
 
 /* NULL: no memory. */
 hki_put_offs *hki_put_offs_create(hki_runtime *runtime);
@@ -138,17 +142,19 @@ void hki_put_offs_destroy(hki_put_offs *self);
 
 /* Before the task is started: whether it will be put off, of which its class is told. */
 bool hki_put_off_may(hki_task *task);
-/* The task has been prepared: puts off the rest. May compute others. It fails for want of memory alone. */
+/* The task has been prepared: puts off the rest. May compute others. It fails for want of memory
+ * alone. */
 void hki_put_off_add(hki_task *task);
 /* The task is not put off after all. */
 void hki_put_off_abandon(hki_task *task);
-/* The task is to run now: does all works that it needs, before it is prepared, which may look at them; and then (writes) those that
- * need what it overwrites: had it failed before, old bytes would stand. False: it has failed. */
+/* The task is to run now: does all works that it needs, before it is prepared, which may look at
+ * them; and then (writes) those that need what it overwrites: had it failed before, old bytes would
+ * stand. False: it has failed. */
 bool hki_put_off_meet(hki_task *task, bool writes);
 /* It has run. */
 void hki_put_off_leave(hki_task *task);
 
-/* ---- variables (put_off_vars.c) ------------------------------------------------------------------------------------ */
+/* ---- variables (put_off_vars.c) -------------------------------------------------------------- */
 
 /* What is put off knows the variable: it, or NULL. Expects the lock. */
 struct hki_put_off_var *hki_put_off_var_of(hki_put_offs *self, const hki_var *var);
@@ -157,14 +163,16 @@ bool hki_put_off_make_vars(hki_put_offs *self, const hki_task_spec *spec);
 /* It is not to be found any more. The same. */
 void hki_put_off_var_leave_chain(hki_put_offs *self, const struct hki_put_off_var *var);
 
-/* ---- what is going to be needed (wanted.c) ------------------------------------------------------------------- */
+/* ---- what is going to be needed (wanted.c) --------------------------------------------------- */
 
-/* The task is being issued: takes note of what it will need, and wants that if it is to look at values. Expects the issue lock. */
+/* The task is being issued: takes note of what it will need, and wants that if it is to look at
+ * values. Expects the issue lock. */
 void hki_put_off_issue(hki_task *task);
-/* The task is launched; work: what has been put off; NULL: nothing. True: that is wanted. Expects the lock. */
+/* The task is launched; work: what has been put off; NULL: nothing. True: that is wanted. Expects
+ * the lock. */
 bool hki_put_off_launch_hint(hki_put_offs *self, hki_task *task, hki_work *work);
-/* A thread that has nothing to launch would find a work to do: one that is wanted, or, of very many, the first. Not all threads are
- * to be at it: what is to be launched would be late. */
+/* A thread that has nothing to launch would find a work to do: one that is wanted, or, of very
+ * many, the first. Not all threads are to be at it: what is to be launched would be late. */
 bool hki_works_await_rest(hki_put_offs *self, int threads);
 /* Does it. Expects no lock. */
 void hki_works_compute_at_rest(hki_put_offs *self, int threads);
@@ -175,16 +183,16 @@ void hki_wanted_stop(hki_put_offs *self);
 /* Those of tasks that have never been launched. No thread knows of them any more. */
 void hki_hints_destroy(hki_put_offs *self);
 
-/* ---- copies to the host (held.c) --------------------------------------------------------------------------------- */
+/* ---- copies to the host (held.c) ------------------------------------------------------------- */
 
 /* Of a runtime: see there. Expect no lock but the issue lock. */
 void hki_put_off_hold(hki_task *task);
 void hki_put_off_ask(hki_var *var);
-/* The task has been launched and put off: where it writes the host's memory, what comes behind it will ask for that. Expects the
- * lock. */
+/* The task has been launched and put off: where it writes the host's memory, what comes behind it
+ * will ask for that. Expects the lock. */
 void hki_put_off_be_late(hki_put_offs *self, hki_task *task, hki_work *work);
 
-/* ---- works (works.c); all expect the lock ---------------------------------------------------------------------- */
+/* ---- works (works.c); all expect the lock ---------------------------------------------------- */
 
 static inline hki_work_state hki_work_state_of(const hki_work *work)
 {
@@ -201,7 +209,8 @@ static inline bool hki_put_off_place_overlaps(const hki_put_off_place *place, hk
     return hki_ranges_overlap(place->range, range);
 }
 void hki_work_release(hki_work *work);
-/* Drops it, and what only it needed, if nobody can see or needs what it writes. True: it is gone. */
+/* Drops it, and what only it needed, if nobody can see or needs what it writes. True: it is gone.
+ */
 bool hki_work_drop_useless(hki_put_offs *self, hki_work *work);
 /* Nobody can see any more what is at the place. */
 static inline void hki_put_off_place_hide(hki_put_off_place *place)
@@ -209,7 +218,8 @@ static inline void hki_put_off_place_hide(hki_put_off_place *place)
     place->work->seen -= place->is_seen;
     place->is_seen = false;
 }
-/* It is a user of the variable, and in its list but where it reads what the work also writes there. */
+/* It is a user of the variable, and in its list but where it reads what the work also writes there.
+ */
 void hki_put_off_place_enter(hki_put_off_place *place);
 /* Out of that list; it stays a user. */
 void hki_put_off_place_unlink(hki_put_off_place *place);
@@ -221,15 +231,17 @@ void hki_work_untable(hki_put_offs *self, hki_work *work);
 void hki_work_append(hki_put_offs *self, hki_work *work);
 /* A user of the variable fewer. It may be gone on return. */
 void hki_put_off_var_leave(hki_put_offs *self, struct hki_put_off_var *var);
-/* The work, which ran, is done, or has failed by the record (taken). Returns tasks that are ready now. */
+/* The work, which ran, is done, or has failed by the record (taken). Returns tasks that are ready
+ * now. */
 hki_task *hki_work_end(hki_put_offs *self, hki_work *work, const hk_status *failure);
 /* Somebody is going to need it: it is done when a thread has nothing to launch. */
 void hki_work_want(hki_put_offs *self, hki_work *work);
 
-/* ---- computing (compute.c) ------------------------------------------------------------------------------------- */
+/* ---- computing (compute.c) ------------------------------------------------------------------- */
 
-/* Does the works, and all that these need, in their order. Expects no lock, and a reference to each, which it takes. Returns the record
- * of one that has failed, counted; NULL: none has. May wait for other threads at the same. */
+/* Does the works, and all that these need, in their order. Expects no lock, and a reference to
+ * each, which it takes. Returns the record of one that has failed, counted; NULL: none has. May
+ * wait for other threads at the same. */
 const hk_status *hki_works_compute(hki_put_offs *self, hki_work **works, int count);
 /* Does pieces of a work that another thread is at. False: there are none. */
 bool hki_works_help(hki_put_offs *self);

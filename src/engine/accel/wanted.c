@@ -1,6 +1,7 @@
-/* What is going to be needed. A task that will look at values says so when it is issued, long before it is launched: then what
- * it needs is computed when that is launched, beside the model's time, or at once where it has been put off already. Until they
- * are launched, tasks know by variables, not by ranges, which others they need. */
+/* What is going to be needed. A task that will look at values says so when it is issued, long
+ * before it is launched: then what it needs is computed when that is launched, beside the model's
+ * time, or at once where it has been put off already. Until they are launched, tasks know by
+ * variables, not by ranges, which others they need. */
 #include "engine/accel/put_off.h"
 
 #include <stdlib.h>
@@ -27,7 +28,7 @@ static void release(hki_hint *hint)
     free(hint);
 }
 
-/* ---- wanting ----------------------------------------------------------------------------------------------------- */
+/* ---- wanting --------------------------------------------------------------------------------- */
 
 static void want_one(hki_put_offs *self, hki_work *work)
 {
@@ -145,7 +146,7 @@ void hki_hints_destroy(hki_put_offs *self)
     }
 }
 
-/* ---- tasks that are issued -------------------------------------------------------------------------------------- */
+/* ---- tasks that are issued ------------------------------------------------------------------- */
 
 static void set_issued(struct hki_put_off_var *var, hki_hint *hint)
 {
@@ -162,7 +163,8 @@ void hki_put_off_var_forget_issued(struct hki_put_off_var *var)
     set_issued(var, NULL);
 }
 
-/* What it reads, and what it does not overwrite as a whole, comes from others that are not launched yet. NULL: no memory. */
+/* What it reads, and what it does not overwrite as a whole, comes from others that are not launched
+ * yet. NULL: no memory. */
 static hki_hint *create(hki_put_offs *self, const hki_task_spec *spec)
 {
     hki_hint *hint = calloc(1, sizeof *hint + (size_t)spec->access_count * sizeof(hki_hint *));
@@ -223,7 +225,7 @@ void hki_put_off_issue(hki_task *task)
         hki_put_offs_call(self);
 }
 
-/* ---- tasks that are launched ---------------------------------------------------------------------------------------- */
+/* ---- tasks that are launched ----------------------------------------------------------------- */
 
 bool hki_put_off_launch_hint(hki_put_offs *self, hki_task *task, hki_work *work)
 {

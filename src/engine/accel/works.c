@@ -1,4 +1,5 @@
-/* Works that are put off, in lists, table and variables: how they come to be done, known, or gone. */
+/* Works that are put off, in lists, table and variables: how they come to be done, known, or gone.
+ */
 #include "engine/accel/put_off.h"
 
 #include "engine/core/stage.h"
@@ -15,7 +16,7 @@ void hki_work_release(hki_work *work)
     free(work);
 }
 
-/* ---- lists ------------------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 /* Copies take next to nothing, and are no reason to compute. */
 static bool counts(const hki_work *work)
@@ -63,7 +64,7 @@ void hki_work_untable(hki_put_offs *self, hki_work *work)
     work->hash = 0;
 }
 
-/* ---- variables ----------------------------------------------------------------------------------------------- */
+/* ---- variables ------------------------------------------------------------------------------- */
 
 /* Whoever is to come after the place comes after another one of the work. */
 static bool is_covered(const hki_put_off_place *place)
@@ -132,7 +133,7 @@ static void place_leave(hki_put_offs *self, hki_put_off_place *place)
     hki_put_off_var_leave(self, var);
 }
 
-/* ---- ends ------------------------------------------------------------------------------------------------------ */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 static bool is_useless(const hki_work *work)
 {

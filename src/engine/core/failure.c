@@ -5,9 +5,10 @@
 
 #include <stdlib.h>
 
-/* Disjoint but for rows of different pitches, in no order. Tasks that change the same bytes exclude each other, so the lock only
- * keeps the list itself whole: the runtime's one for all variables, since failing is rare. The head is stored once
- * per change: NULL without the lock means that nothing has failed. */
+/* Disjoint but for rows of different pitches, in no order. Tasks that change the same bytes exclude
+ * each other, so the lock only keeps the list itself whole: the runtime's one for all variables,
+ * since failing is rare. The head is stored once per change: NULL without the lock means that
+ * nothing has failed. */
 struct hki_failure {
     hki_failure *next;
     hki_range range;
@@ -77,8 +78,8 @@ static void part(void *argument, hki_range range, bool is_in)
     add(is_in ? self->in : self->out, range, self->failure->status, self->failure->intact);
 }
 
-/* Moves what is in the range, cut to it, from *list to the result. `select`: only what is intact. What cannot be taken apart
- * stays where it is: better a failure too many. */
+/* Moves what is in the range, cut to it, from *list to the result. `select`: only what is intact.
+ * What cannot be taken apart stays where it is: better a failure too many. */
 static hki_failure *cut(hki_failure **list, hki_range range, bool select)
 {
     hki_failure *taken = NULL, *kept = NULL;
@@ -113,7 +114,8 @@ static void set_list(hki_var *var, hki_failure *list)
         atomic_fetch_add_explicit(&var->runtime->failed_vars, list ? 1 : -1, memory_order_relaxed);
 }
 
-/* Bytes that were torn before stay torn, whatever happened to the call that came now. `old`: what has been cut from the range. */
+/* Bytes that were torn before stay torn, whatever happened to the call that came now. `old`: what
+ * has been cut from the range. */
 static void add_intact(hki_failure **list, hki_range range, const hk_status *status,
                        const hki_failure *old)
 {

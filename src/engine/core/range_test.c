@@ -1,4 +1,5 @@
-/* Ranges, byte by byte: what overlaps, contains and divides what; and what is failed of a variable after each change. */
+/* Ranges, byte by byte: what overlaps, contains and divides what; and what is failed of a variable
+ * after each change. */
 #include "engine/range.h"
 
 #include "engine/core/task.h"
@@ -86,7 +87,8 @@ static void test_pairs(void)
     CHECK(hki_ranges_overlap(right, (hki_range){0, UINT64_MAX, 0}));
 }
 
-/* ---- failures --------------------------------------------------------------------------------- */
+/* ---- failures ---------------------------------------------------------------------------------
+ */
 
 typedef struct byte {
     const hk_status *status; /* NULL: good */

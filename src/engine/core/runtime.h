@@ -43,7 +43,8 @@ struct hki_runtime {
     bool (*may_follow)(const hki_task *task, const hki_queue *queue, const hki_mark *mark);
     /* A task of such a runtime is being issued: accel/wanted.c; NULL: nobody wants to know. */
     void (*note_issue)(hki_task *task);
-    /* The task has ended, but what it was to write is put off: sets task->held. A task waits for such a gate of the variable. */
+    /* The task has ended, but what it was to write is put off: sets task->held. A task waits for
+     * such a gate of the variable. */
     void (*hold)(hki_task *task);
     void (*ask)(hki_var *var);
     int device_count, queue_count;

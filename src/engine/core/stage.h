@@ -45,7 +45,8 @@ bool hki_stage_pass(hki_task *task, hki_gate *gate, int index);
 /* The task leaves the gate, before it is counted out: tasks that this makes ready are put before `ready`. */
 hki_task *hki_stage_leave(hki_task *task, hki_gate *gate, hki_task *ready);
 int64_t hki_stage_end_ns(hki_gate *gate);
-/* The task, which has ended, leaves the gate, which stays closed until hki_gate_open_held. True: somebody waits for it. */
+/* The task, which has ended, leaves the gate, which stays closed until hki_gate_open_held. True:
+ * somebody waits for it. */
 bool hki_stage_hold(hki_task *task, hki_gate *gate);
 /* The gate is such a one: asked when a task waits for it. */
 bool hki_stage_is_held(hki_gate *gate);

@@ -1,4 +1,5 @@
-/* Calls on simulated devices that are put off: what is kept of one, which are equal, and how it is computed after all. */
+/* Calls on simulated devices that are put off: what is kept of one, which are equal, and how it is
+ * computed after all. */
 #include "op/call/payload.h"
 
 #include "base/integer.h"
@@ -45,7 +46,7 @@ static bool may(const hki_task_spec *spec, void *payload, bool is_issued)
     return self->is_put_off;
 }
 
-/* ---- keeping -------------------------------------------------------------------------------------------------- */
+/* ---- keeping --------------------------------------------------------------------------------- */
 
 static void *moved(void *copy, const void *payload, const void *within)
 {
@@ -100,7 +101,7 @@ static void drop(void *kept)
     free(late_of(kept));
 }
 
-/* ---- computing -------------------------------------------------------------------------------------------------- */
+/* ---- computing ------------------------------------------------------------------------------- */
 
 static void *borrow(hki_device *device, size_t bytes)
 {
@@ -164,7 +165,7 @@ static void end(void *kept)
     give_back(device, self->staged->output_copy, hki_tensor_bytes(&call->out[0]));
 }
 
-/* ---- equal calls --------------------------------------------------------------------------------------------------- */
+/* ---- equal calls ----------------------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t hash, uint64_t value)
 {

@@ -105,7 +105,8 @@ static bool stage(hki_task *task, hki_call_payload *payload)
     if (self->staging.copy_output &&
         !(self->output_copy = scratch(task, hki_tensor_bytes(&call->out[0]))))
         return false;
-    /* From here on a device may be at work: nothing fails that would give memory back before it is done. */
+    /* From here on a device may be at work: nothing fails that would give memory back before it is
+     * done. */
     if (!payload->is_put_off)
         hki_call_stage(hki_task_get_spec(task)->device, call, self);
     return true;

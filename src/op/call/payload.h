@@ -37,7 +37,8 @@ static inline int hki_call_tensor_count(const hki_kernel_call *call)
     return inputs + call->output_count;
 }
 
-/* With all the memory that they take: copies what the kernel gets as copies, and turns the tensors into these. */
+/* With all the memory that they take: copies what the kernel gets as copies, and turns the tensors
+ * into these. */
 void hki_call_stage(hki_device *device, hki_kernel_call *call, hki_staged *self);
 /* Whether all values that the kernel looks at are known to be good. */
 bool hki_call_is_prechecked(const hki_task_spec *spec, const void *payload);

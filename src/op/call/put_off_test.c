@@ -1,5 +1,6 @@
-/* What simulated devices put off: what nobody can see is never computed; what is needed is, with the bytes of the serial engine,
- * whatever came before or was overwritten since; equal calls are computed once; memory and errors are as without it. */
+/* What simulated devices put off: what nobody can see is never computed; what is needed is, with
+ * the bytes of the serial engine, whatever came before or was overwritten since; equal calls are
+ * computed once; memory and errors are as without it. */
 #include "tests/check.h"
 
 #include "array/array.h"
@@ -72,7 +73,7 @@ static void fill(hk_array *x, double value)
     hk_full_into(x, x->shape, value, HK_F32);
 }
 
-/* ---- never ---------------------------------------------------------------------------------------------------- */
+/* ---- never ----------------------------------------------------------------------------------- */
 
 static void test_dropped(void)
 {
@@ -92,7 +93,8 @@ static void test_dropped(void)
         hk_array *y = hk_matmul(x, hk_add(x, 1));
         CHECK(hk_ok(hk_wait(y)));
         CHECK_EQ_I64(computed(&before), 0);
-        /* A call that gets copies of its inputs, and looks at them: labels, and a gradient that is broadcast. */
+        /* A call that gets copies of its inputs, and looks at them: labels, and a gradient that is
+         * broadcast. */
         const int64_t label[2] = {1, 0};
         hk_array *labels = hk_from_host(label, hk_shape(2), HK_I64, sim[0]);
         hk_array *p = hk_contiguous(hk_slice(x, 0, 0, 2));
@@ -113,7 +115,7 @@ static void test_dropped(void)
     stop();
 }
 
-/* ---- when it is needed ------------------------------------------------------------------------------------------ */
+/* ---- when it is needed ----------------------------------------------------------------------- */
 
 static void test_needed(void)
 {
@@ -167,7 +169,7 @@ static void test_chain(int64_t length)
     stop();
 }
 
-/* ---- overwriting ----------------------------------------------------------------------------------------------------- */
+/* ---- overwriting ----------------------------------------------------------------------------- */
 
 static void test_overwritten_input(void)
 {
@@ -223,7 +225,7 @@ static void test_released_input(void)
     stop();
 }
 
-/* ---- copies to the host ------------------------------------------------------------------------------------------- */
+/* ---- copies to the host ---------------------------------------------------------------------- */
 
 static hk_array *sent(hk_array *x, double more)
 {
@@ -286,7 +288,7 @@ static void test_to_host(void)
     stop();
 }
 
-/* ---- once ------------------------------------------------------------------------------------------------------------ */
+/* ---- once ------------------------------------------------------------------------------------ */
 
 static void test_equal(void)
 {
@@ -331,7 +333,7 @@ static void test_equal(void)
     stop();
 }
 
-/* ---- errors -------------------------------------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static void test_failures(void)
 {
@@ -382,7 +384,7 @@ static void test_end(void)
     hk_array_release(z);
 }
 
-/* ---- the same bytes --------------------------------------------------------------------------------------------------------- */
+/* ---- the same bytes -------------------------------------------------------------------------- */
 
 enum { ARRAYS = 6, HOSTS = 2, STEPS = 400 };
 
@@ -392,8 +394,8 @@ static uint32_t draw(uint64_t *state, uint32_t below)
     return (uint32_t)(*state >> 33) % below;
 }
 
-/* Arrays of two devices, made anew, overwritten in whole and in part, copied, and looked at now and then. Returns a sum of
- * what was seen. */
+/* Arrays of two devices, made anew, overwritten in whole and in part, copied, and looked at now and
+ * then. Returns a sum of what was seen. */
 static uint64_t play(hk_engine engine, uint64_t seed, float (*out)[N * N])
 {
     HK_SCOPE;

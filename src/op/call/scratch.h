@@ -4,7 +4,8 @@
 
 #include "op/op.h"
 
-/* What is done late has its workspace beside what the device has in use: the call found room when it was made. */
+/* What is done late has its workspace beside what the device has in use: the call found room when
+ * it was made. */
 static inline bool hki_call_borrows(const hki_kernel_call *call)
 {
     return hki_device_puts_off(call->out[0].storage->device) && hki_task_is_late(call->task);

@@ -112,7 +112,8 @@ static int operands(const void *payload, hki_trace_operand *operands, int limit)
     return count;
 }
 
-/* Copies between simulated devices are put off, and those to the host that nobody may ever look at. */
+/* Copies between simulated devices are put off, and those to the host that nobody may ever look at.
+ */
 static bool may_be_late(const hki_task_spec *spec, void *payload, bool is_issued)
 {
     const transfer *self = payload;
