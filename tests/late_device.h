@@ -1,4 +1,5 @@
-/* For tests: devices with streams that do nothing until they are told to, in the place of two simulated ones. A task that
+/* For tests: devices with streams that do nothing until they are told to, in the place of simulated ones, of which there are
+ * two unless LATE_DEVICE_COUNT says otherwise. A task that
  * is launched is only put into its queue; late_step runs the first one of a queue, if what the queue was made to wait for
  * has ended. So whatever the engine forgets to wait for goes wrong. Include tests/check.h first. */
 #ifndef HOCKET_TESTS_LATE_DEVICE_H
@@ -9,7 +10,11 @@
 #include <hocket/runtime.h>
 #include <time.h>
 
-enum { LATE_DEVICES = 2, LATE_TASKS = 2048, LATE_WAITS = 64 };
+#ifndef LATE_DEVICE_COUNT
+#define LATE_DEVICE_COUNT 2
+#endif
+
+enum { LATE_DEVICES = LATE_DEVICE_COUNT, LATE_TASKS = 2048, LATE_WAITS = 64 };
 
 typedef struct late_wait {
     int device;
@@ -48,7 +53,10 @@ static _Atomic(int) late_spared; /* tasks, since the program began */
 
 static inline int late_index(const hki_device *device)
 {
-    return device == late_devices[1];
+    int index = 0;
+    while (index < LATE_DEVICES - 1 && late_devices[index] != device)
+        index++;
+    return index;
 }
 
 static inline late_task *late_next(int device, hki_queue_kind queue)

@@ -43,10 +43,11 @@ typedef struct hk_capture_options {
      * rounding shows, and where one of those calls fails everything that they write does. And what is made only to be copied
      * is made in the copy's place, so that where it fails nothing is left there for hk_recover. Weights that the graph does
      * not write are kept rearranged, in about as much memory again (two and a half times for 5 x 5 kernels), until somebody
-     * writes them or the graph goes. And where all calls are one GPU's, a replay is one task, which the GPU does from its
-     * recording of an earlier one (a CUDA graph): its bytes and failures are those of the calls, but an input that has failed
-     * fails all that the replay writes, and of a gradient that fails nothing is left for hk_recover; what is made within has
-     * one piece of memory, which the graph keeps from its first replay on. Either way the bytes are the same at each replay and in each engine. */
+     * writes them or the graph goes. And neighbouring calls of a GPU
+     * are one task, which it does from its recording of an earlier replay (a CUDA graph); sums over devices and ranks, and a
+     * program's own kernels, come between such tasks. Bytes and failures are those of the calls, but an input that has failed
+     * fails all that the task writes, and of a gradient that fails nothing is left for hk_recover; what is made within has
+     * memory that the graph keeps from its first replay on. Either way the bytes are the same at each replay and in each engine. */
     bool exact;
 } hk_capture_options;
 
@@ -90,7 +91,7 @@ typedef struct hk_graph_facts {
     int64_t calls;            /* noted */
     int64_t tasks;            /* of a replay: fewer where calls were put together */
     uint64_t temporary_bytes; /* of arrays made within that get memory at each replay */
-    int64_t recorded_replays; /* so far, that a GPU began from its recording of an earlier one */
+    int64_t recorded_replays; /* so far, of which GPUs did all such tasks from recordings */
     /* Floating-point operations of the calls noted: a product of a sum counts as two, however it is computed; of elementwise
      * calls, copies and the like each element as one. */
     double flops;

@@ -1,7 +1,7 @@
 /* Capturing: notes a thread's calls in a graph while they run. Nothing here keeps a call from running; what cannot be
  * noted fails the graph. */
 #include "base/source.h"
-#include "graph/recorded.h"
+#include "graph/segments.h"
 
 #include "base/thread_end.h"
 #include "op/call/plan.h"
@@ -555,6 +555,6 @@ hk_graph *(hk_capture_end)(const hk_capture_options *options)
     hki_graph_form_chains(graph);
     hki_graph_index(graph);
     release_temporaries(graph);
-    graph->recorded = hki_recorded_create(graph);
+    graph->segments = hki_segments_create(graph);
     return graph;
 }

@@ -17,38 +17,6 @@ enum {
 };
 static const int64_t state_most = 128 << 20; /* bytes that a replay keeps between parts */
 
-/* ---- what is wanted early ---------------------------------------------------------------------------------------- */
-
-static bool may_sum_later(const hk_graph *graph)
-{
-    int hosts = 0, count;
-    hki_device *const *devices = hki_runtime_devices(graph->runtime, &count);
-    for (int i = 0; i < count; i++)
-        hosts += hki_device_is_host(devices[i]);
-    return hosts > 1 || atomic_load_explicit(&hki_capture_has_ranks, memory_order_relaxed);
-}
-
-/* Sets wanted[slot]; returns how many bytes are summed at a time, or 0. */
-static size_t find_wanted(const hk_graph *graph, bool *wanted)
-{
-    size_t bytes = 0;
-    for (int i = 0; i < graph->node_count; i++) {
-        const hki_node *node = &graph->nodes[i];
-        if (node->kind != HKI_NODE_COMPOUND || node->early_bytes == 0)
-            continue;
-        bytes = bytes == 0 || node->early_bytes < bytes ? node->early_bytes : bytes;
-        for (int j = 0; j < node->input_count; j++)
-            if (node->operands[j].slot >= 0)
-                wanted[node->operands[j].slot] = true;
-    }
-    if (bytes > 0 || !may_sum_later(graph))
-        return bytes;
-    for (int i = 0; i < graph->slot_count; i++)
-        wanted[i] = graph->slots[i].kind == HKI_SLOT_EXTERNAL &&
-                    hki_storage_has(graph->slots[i].storage, HKI_IS_GRADIENT);
-    return HKI_EARLY_BYTES;
-}
-
 /* ---- when it is ready -------------------------------------------------------------------------------------------- */
 
 typedef struct cutter {
@@ -332,7 +300,7 @@ static bool cut(const cutter *self, const hki_chain_place *places)
     for (int i = 0; i < self->graph->slot_count; i++)
         self->slot_ready[i] = UNKNOWN;
     find_ready(self);
-    const size_t bytes = find_wanted(self->graph, self->wanted);
+    const size_t bytes = hki_graph_find_early(self->graph, true, self->wanted);
     follow_calls(self, places);
     int count = find_cuts(self, bytes, ends);
     if (count > 1)

@@ -62,7 +62,7 @@ static void fuse(const hk_graph *graph, hki_step *steps, int count, hki_node_pla
 
 int hki_steps_fuse(hki_steps *self)
 {
-    const hki_device_class *class = self->graph->nodes[0].device->class;
+    const hki_device_class *class = self->device->class;
     hki_step *steps = self->list;
     const int count = self->count;
     int fused = 0;

@@ -1,6 +1,6 @@
 /* Graphs: life, facts, text. */
 #include "base/fill_struct.h"
-#include "graph/recorded.h"
+#include "graph/segments.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +71,7 @@ void hk_graph_release(hk_graph *graph)
     if (!graph || graph == &no_memory_graph ||
         atomic_fetch_sub_explicit(&graph->refs, 1, memory_order_acq_rel) != 1)
         return;
-    hki_recorded_destroy(graph->recorded);
+    hki_segments_destroy(graph->segments);
     hki_graph_clear(graph);
     free(graph->bound);
     hk_status_release(graph->status);
@@ -139,9 +139,9 @@ static hk_graph_facts facts_of(const hk_graph *graph)
         return facts;
     facts.calls = graph->call_count;
     facts.flops = graph->flops;
-    facts.tasks = graph->recorded ? 1 : graph->node_count;
-    facts.fused_calls = graph->recorded ? hki_recorded_fused_calls(graph->recorded) : 0;
-    facts.recorded_replays = graph->recorded ? hki_recorded_count(graph->recorded) : 0;
+    facts.tasks = graph->segments ? hki_segments_tasks(graph->segments) : graph->node_count;
+    facts.fused_calls = hki_segments_fused_calls(graph->segments);
+    facts.recorded_replays = hki_segments_recorded(graph->segments);
     for (int i = 0; i < graph->slot_count; i++) {
         const hki_slot *slot = &graph->slots[i];
         if (slot->kind == HKI_SLOT_TEMPORARY && slot->first >= 0)

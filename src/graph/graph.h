@@ -39,7 +39,7 @@ typedef struct hki_node_operand {
 typedef enum hki_node_kind { HKI_NODE_CALL, HKI_NODE_COMPOUND, HKI_NODE_CHAIN } hki_node_kind;
 
 typedef struct hki_chain hki_chain;
-typedef struct hki_recorded hki_recorded;
+typedef struct hki_segments hki_segments;
 
 typedef struct hki_node {
     hki_node_kind kind;
@@ -95,7 +95,7 @@ struct hk_graph {
     } * bound;
     int bound_count;
     hk_capture_options options;
-    hki_recorded *recorded; /* recorded.h: owned; NULL: replays issue the nodes one by one */
+    hki_segments *segments; /* segments.h: owned; NULL: replays issue the nodes one by one */
 };
 
 /* Takes from the streams as the calls did, in their order, whatever order they are done in: where the numbers of each of the
@@ -127,6 +127,11 @@ void hki_graph_index(hk_graph *graph);
 /* Takes out copies: what is made only to be copied is made in the copy's place, unless the graph's options ask for the
  * calls as they were. Expects a graph that is indexed, and leaves one that is not. */
 void hki_graph_forward_copies(hk_graph *graph);
+
+/* Sets wanted[slot] for what is summed over devices or ranks: by a recorded sum, or all gradients
+ * where one may follow the replay, over hosts or over accelerators. Returns how many bytes are
+ * summed at a time; 0: nothing is. */
+size_t hki_graph_find_early(const hk_graph *graph, bool of_hosts, bool *wanted);
 
 /* ---- chains (chain.h) ---------------------------------------------------------------- */
 

@@ -1,34 +1,11 @@
-/* What a replay on an accelerator does as one task: steps in the order of calls, and where their arrays lie. */
+/* What a segment of a replay does as one task: steps in the order of calls, and where their arrays lie. */
 #include "graph/recorded_task.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    MAX_NODES = 4096, /* beyond, issuing is no longer what a replay is about */
-    MAX_REFUSALS = 4, /* recordings that came to nothing, before no more are tried */
-};
-
-/* ---- which graphs ---------------------------------------------------------------------------------------------- */
-
-static bool is_recordable(const hk_graph *graph)
-{
-    if (graph->node_count < 2 || graph->node_count > MAX_NODES || graph->options.exact ||
-        hki_runtime_is_serial(graph->runtime))
-        return false;
-    hki_device *device = graph->nodes[0].device;
-    bool can = device->class && device->class->recorder && device->class->run_call;
-    for (int i = 0; can && i < graph->node_count; i++) {
-        const hki_node *node = &graph->nodes[i];
-        can = node->kind == HKI_NODE_CALL && node->device == device && !node->plan.partial_bytes;
-    }
-    for (int i = 0; can && i < graph->slot_count; i++) {
-        const hki_slot *slot = &graph->slots[i];
-        can = slot->first < 0 || (slot->device == device && !slot->is_pinned);
-    }
-    return can;
-}
+enum { MAX_REFUSALS = 4 /* recordings that came to nothing, before no more are tried */ };
 
 /* ---- what it reads and writes ------------------------------------------------------------------------------------ */
 
@@ -104,6 +81,7 @@ void hki_recorded_destroy(hki_recorded *self)
     free(self->places);
     free(self->draws);
     free(self->touches);
+    free(self->nodes);
     hki_writes_deinit(&self->steps.writes);
     free(self->steps.places);
     free(self->steps.list);
@@ -113,9 +91,9 @@ void hki_recorded_destroy(hki_recorded *self)
 /* Room for as many steps, places and touches as there may be; false: there is none. */
 static bool make_room(hki_recorded *self, const hk_graph *graph)
 {
-    size_t operands = 0, copies = 0, nodes = (size_t)graph->node_count;
+    size_t operands = 0, copies = 0, nodes = (size_t)self->node_count;
     for (size_t i = 0; i < nodes; i++) {
-        const hki_node *node = &graph->nodes[i];
+        const hki_node *node = &graph->nodes[self->nodes[i]];
         operands += (size_t)(node->input_count + node->output_count);
         copies +=
             (size_t)__builtin_popcount(node->staging.copy_inputs) + (size_t)node->output_count;
@@ -128,9 +106,9 @@ static bool make_room(hki_recorded *self, const hk_graph *graph)
     self->given = calloc((size_t)graph->slot_count + 1, sizeof *self->given);
     self->places = calloc((size_t)graph->draw_count + 1, sizeof *self->places);
     self->draws = calloc((size_t)graph->draw_count + 1, sizeof *self->draws);
-    bool made = hki_stand_ins_init(&self->stand_ins, graph, (int)operands) && self->steps.list &&
-                self->steps.places && self->touches && self->addresses && self->given &&
-                self->places && self->draws;
+    bool made = hki_stand_ins_init(&self->stand_ins, graph, self->device, (int)operands) &&
+                self->steps.list && self->steps.places && self->touches && self->addresses &&
+                self->given && self->places && self->draws;
     for (int i = 0; i < HKI_MAX_VARIANTS; i++)
         made = (self->variants[i].addresses = calloc(places, sizeof *self->addresses)) && made;
     return made;
@@ -154,8 +132,8 @@ static bool is_written(const hki_recorded *self, int slot)
 static bool can_vet(const hki_recorded *self)
 {
     bool can = false;
-    for (int i = 0; i < self->graph->node_count; i++) {
-        const hki_node *node = &self->graph->nodes[i];
+    for (int i = 0; i < self->node_count; i++) {
+        const hki_node *node = &self->graph->nodes[self->nodes[i]];
         const int input = node->op->index_input;
         if (!input)
             continue;
@@ -167,45 +145,75 @@ static bool can_vet(const hki_recorded *self)
     return can;
 }
 
-hki_recorded *hki_recorded_create(hk_graph *graph)
+/* Copies the list of nodes. */
+static bool set_nodes(hki_recorded *self, const int *nodes, int count)
 {
-    if (!is_recordable(graph))
-        return NULL;
+    self->nodes = malloc((size_t)count * sizeof *nodes);
+    if (!self->nodes)
+        return false;
+    memcpy(self->nodes, nodes, (size_t)count * sizeof *nodes);
+    self->node_count = count;
+    return true;
+}
+
+hki_recorded *hki_recorded_create(hk_graph *graph, const int *nodes, int count,
+                                  const bool *is_within)
+{
     hki_recorded *self = calloc(1, sizeof *self);
     if (!self)
         return NULL;
     self->graph = graph;
+    self->device = graph->nodes[nodes[0]].device;
     self->steps.graph = graph;
-    self->device = graph->nodes[0].device;
-    if (!make_room(self, graph)) {
+    self->steps.device = self->device;
+    if (!set_nodes(self, nodes, count) || !make_room(self, graph)) {
         hki_recorded_destroy(self);
         return NULL;
     }
     for (int i = 0; i < graph->slot_count; i++) {
         const hki_slot *slot = &graph->slots[i];
-        self->steps.places[self->steps.place_count++] =
-            (hki_node_place){.is_within = slot->kind == HKI_SLOT_TEMPORARY && slot->first >= 0,
-                             .first = slot->first,
-                             .last = slot->last,
-                             .bytes = slot->bytes};
+        self->steps.places[self->steps.place_count++] = (hki_node_place){.is_within = is_within[i],
+                                                                         .first = slot->first,
+                                                                         .last = slot->last,
+                                                                         .bytes = slot->bytes};
     }
     self->steps.can_spare = true;
-    for (int i = 0; i < graph->node_count; i++) {
-        hki_steps_add(&self->steps, i);
-        add_touches(self, &graph->nodes[i]);
+    for (int i = 0; i < count; i++) {
+        hki_steps_add(&self->steps, nodes[i]);
+        add_touches(self, &graph->nodes[nodes[i]]);
     }
     if (self->steps.check_count > 0)
         hki_stand_ins_keep(&self->stand_ins);
     self->can_vet = can_vet(self);
     self->fused_calls = hki_steps_fuse(&self->steps);
     find_draws(self);
-    uint64_t bytes = hki_steps_lay_out(&self->steps);
-    self->memory = hki_storage_create(self->device, bytes > 0 ? bytes : HKI_STEPS_ALIGNMENT);
-    if (self->steps.is_beyond || !self->memory || !hki_stand_ins_lay_out(&self->stand_ins)) {
+    self->within_bytes = hki_steps_lay_out(&self->steps);
+    if (self->steps.is_beyond || !hki_stand_ins_lay_out(&self->stand_ins)) {
         hki_recorded_destroy(self);
         return NULL;
     }
     return self;
+}
+
+bool hki_recorded_share_memory(hki_recorded *const *list, int count)
+{
+    uint64_t bytes = HKI_STEPS_ALIGNMENT;
+    for (int i = 0; i < count; i++)
+        bytes = list[i]->within_bytes > bytes ? list[i]->within_bytes : bytes;
+    hki_storage *memory = hki_storage_create(list[0]->device, bytes);
+    if (!memory)
+        return false;
+    for (int i = 0; i < count; i++) {
+        list[i]->memory = memory;
+        hki_storage_retain_handle(memory);
+    }
+    hki_storage_release_handle(memory);
+    return true;
+}
+
+const hki_device *hki_recorded_device(const hki_recorded *self)
+{
+    return self->device;
 }
 
 int64_t hki_recorded_count(const hki_recorded *self)
@@ -478,7 +486,24 @@ static const hki_task_class replay_class = {.enqueues = true,
 
 /* ---- issuing ------------------------------------------------------------------------------------------------------ */
 
-bool hki_recorded_issue(hki_recorded *self, hki_storage *const *storages, const int64_t *base)
+/* Storages from outside, each once. */
+static void take_storages(const hki_recorded *self, hki_replay_payload *payload,
+                          hki_storage *const *storages, const int64_t *base)
+{
+    const size_t slots = (size_t)self->graph->slot_count;
+    memset(payload->storages, 0, slots * sizeof *storages);
+    memcpy(payload->base, base, slots * sizeof *base);
+    for (int i = 0; i < self->touch_count; i++) {
+        const int slot = self->touches[i].slot;
+        if (!payload->storages[slot])
+            hki_storage_retain_use(storages[slot]);
+        payload->storages[slot] = storages[slot];
+    }
+    hki_storage_retain_use(self->memory);
+}
+
+bool hki_recorded_issue(hki_recorded *self, hki_storage *const *storages, const int64_t *base,
+                        const hki_stream_options *drawn)
 {
     const hk_graph *graph = self->graph;
     size_t slots = (size_t)graph->slot_count;
@@ -499,17 +524,9 @@ bool hki_recorded_issue(hki_recorded *self, hki_storage *const *storages, const 
     payload->base = (int64_t *)(void *)(payload->storages + slots);
     payload->versions = (uint64_t *)(void *)(payload->base + slots);
     payload->drawn = (hki_stream_options *)(void *)(payload->versions + self->touch_count + 1);
-    hki_graph_draw(graph, payload->drawn);
+    memcpy(payload->drawn, drawn, (size_t)graph->draw_count * sizeof *drawn);
     spec->versions = self->can_vet ? payload->versions : NULL;
-    for (size_t i = 0; i < slots; i++) {
-        const hki_slot *slot = &graph->slots[i];
-        bool is_used = slot->first >= 0 && slot->kind != HKI_SLOT_TEMPORARY;
-        payload->storages[i] = is_used ? storages[i] : NULL;
-        payload->base[i] = base[i];
-        if (is_used)
-            hki_storage_retain_use(storages[i]);
-    }
-    hki_storage_retain_use(self->memory);
+    take_storages(self, payload, storages, base);
     for (int i = 0; i < self->touch_count; i++) {
         const hki_touch *each = &self->touches[i];
         spec->accesses[i] = hki_touch_access(each, storages[each->slot], base[each->slot]);

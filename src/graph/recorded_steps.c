@@ -57,13 +57,13 @@ static bool is_outside(const hki_steps *self, int place)
 
 static bool can_spare(const hki_steps *self, const hki_step *its)
 {
-    const hki_device_class *class = self->graph->nodes[0].device->class;
+    const hki_device_class *class = self->device->class;
     return class->can_spare && (its->is_copy || class->can_spare(&its->call));
 }
 
 static bool may_report(const hki_steps *self, const hki_step *its)
 {
-    const hki_device_class *class = self->graph->nodes[0].device->class;
+    const hki_device_class *class = self->device->class;
     return class->may_report && !its->is_copy && class->may_report(&its->call);
 }
 

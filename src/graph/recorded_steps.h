@@ -25,9 +25,10 @@ typedef struct hki_node_place {
     uint64_t at, bytes;
 } hki_node_place;
 
-/* All of a graph; room for them is the owner's, and enough. */
+/* All of a segment; room for them is the owner's, and enough. */
 typedef struct hki_steps {
     const hk_graph *graph;
+    hki_device *device;
     hki_step *list;
     int count;
     hki_node_place *places; /* by slot, and more behind them */

@@ -25,8 +25,12 @@ typedef struct hki_variant {
 struct hki_recorded {
     hk_graph *graph;
     hki_device *device;
-    hki_storage
-        *memory; /* of temporaries and copies; every replay writes it, so that they take turns */
+    int *nodes; /* of the graph, in their order */
+    int node_count;
+    /* Of temporaries and copies, of all segments of the device; each writes it, so that they take
+     * turns. */
+    hki_storage *memory;
+    uint64_t within_bytes; /* of it, for these */
     hki_steps steps;
     hki_touch *touches;
     int touch_count;
@@ -58,7 +62,7 @@ typedef struct hki_replay_payload {
     hki_stream_options *drawn; /* by draw of the graph */
     uint64_t reported;         /* checks that have reported something; */
     const hk_status **records; /* of each of them, counted; NULL: none has, or no memory */
-    hki_storage *storages[];   /* by slot; NULL: not used */
+    hki_storage *storages[];   /* by slot; NULL: not used, or within */
 } hki_replay_payload;
 
 hki_access hki_touch_access(const hki_touch *which, hki_storage *storage, int64_t base);

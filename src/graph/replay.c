@@ -1,6 +1,6 @@
 /* Replaying: issues what was noted. A replay keeps nothing; whatever it is at is here on the stack, so that several
  * threads may replay one graph at once. */
-#include "graph/recorded.h"
+#include "graph/segments.h"
 
 #include "base/text.h"
 #include "op/call/plan.h"
@@ -28,6 +28,7 @@ typedef struct replay {
     hki_storage **storages;    /* that stand for the slots; NULL: not there now */
     hki_stream_options *drawn; /* where the numbers of the graph's draws begin */
     int64_t *base;             /* elements, of a bound array in its storage; 0 of other slots */
+    const int *order;          /* of the nodes; NULL: as they were captured */
     /* Storages of temporaries that nobody uses any more, for those to come: where calls are done as they are issued,
      * memory stays in the cache, and nothing is allocated. */
     hki_storage *spares[MAX_SPARES];
@@ -326,11 +327,16 @@ static hk_array *failed_bound(const replay *self, const hki_node_operand *operan
     return bound >= 0 && self->bound[bound]->failed ? self->bound[bound] : NULL;
 }
 
+static const hki_node *node_at(const replay *self, int at)
+{
+    return &self->graph->nodes[self->order ? self->order[at] : at];
+}
+
 /* For want of host memory: all that this node and those behind it write fails at once. */
 static void fail_rest(const replay *self, int first)
 {
     for (int i = first; i < self->graph->node_count; i++) {
-        const hki_node *node = &self->graph->nodes[i];
+        const hki_node *node = node_at(self, i);
         for (int j = 0; j < node->input_count + node->output_count; j++) {
             const hki_node_operand *operand = &node->operands[j];
             hki_storage *storage = operand->slot < 0 ? NULL : self->storages[operand->slot];
@@ -525,36 +531,66 @@ static bool issue(replay *self, const hki_node *node)
                                         : issue_call(self, node);
 }
 
+/* Those from the first on, so many, in their order. False: all behind have been failed. */
+static bool issue_nodes(replay *self, int first, int count)
+{
+    for (int i = first; i < first + count; i++) {
+        const hki_node *node = node_at(self, i);
+        hki_source_put(node->source);
+        hki_trace_set_backward(node->is_backward);
+        if (!temporaries_make(self, node) || !issue(self, node)) {
+            fail_rest(self, i);
+            return false;
+        }
+        temporaries_drop(self, node);
+    }
+    return true;
+}
+
+/* False: all of it and behind it have been failed. */
+static bool issue_segment(replay *self, const hki_segment *which, hk_source source)
+{
+    if (!which->recorded)
+        return issue_nodes(self, which->first, which->count);
+    hki_source_put(source);
+    hki_trace_set_backward(false);
+    if (hki_recorded_issue(which->recorded, self->storages, self->base, self->drawn))
+        return true;
+    fail_rest(self, which->first);
+    return false;
+}
+
+static bool issue_segments(replay *self, const hki_segments *segments, hk_source source)
+{
+    self->order = segments->order;
+    for (int i = 0; i < segments->count; i++)
+        if (!issue_segment(self, &segments->list[i], source))
+            return false;
+    return true;
+}
+
 static void issue_all(replay *self)
 {
     const hk_graph *graph = self->graph;
+    hki_segments *segments = graph->segments;
     hk_source source = hki_source_get();
-    bool was_backward = hki_trace_is_backward(), issued = true;
-    for (int i = 0; issued && i < graph->node_count; i++) {
-        const hki_node *node = &graph->nodes[i];
-        hki_source_put(node->source);
-        hki_trace_set_backward(node->is_backward);
-        issued = temporaries_make(self, node) && issue(self, node);
-        if (issued)
-            temporaries_drop(self, node);
-        else
-            fail_rest(self, i);
-    }
+    const bool was_backward = hki_trace_is_backward();
+    bool issued;
+    if (segments) /* what is kept between them is all replays' */
+        pthread_mutex_lock(&segments->lock);
+    if (segments && !self->any_failed && !self->any_shared)
+        issued = issue_segments(self, segments, source);
+    else
+        issued = issue_nodes(self, 0, graph->node_count);
+    if (segments)
+        pthread_mutex_unlock(&segments->lock);
     for (int i = 0; !issued && i < graph->slot_count; i++)
-        if (graph->slots[i].kind == HKI_SLOT_TEMPORARY)
+        if (graph->slots[i].kind == HKI_SLOT_TEMPORARY && !(segments && segments->kept[i]))
             temporary_drop(self, i);
     while (self->spare_count > 0)
         hki_storage_release_handle(self->spares[--self->spare_count]);
     hki_trace_set_backward(was_backward);
     hki_source_put(source);
-}
-
-/* As one task, where that does what the calls would do. */
-static bool issue_recorded(const replay *self)
-{
-    hki_recorded *recorded = self->graph->recorded;
-    return recorded && !self->any_failed && !self->any_shared &&
-           hki_recorded_issue(recorded, self->storages, self->base);
 }
 
 /* Whether another slot than this stands for its storage, too. */
@@ -578,7 +614,8 @@ static bool replay_init(replay *self, const hk_graph *graph, hk_array *const *bo
     self->base = (int64_t *)(void *)(self->storages + slot_count);
     self->drawn = (hki_stream_options *)(void *)(self->base + slot_count);
     for (int i = 0; i < graph->slot_count; i++)
-        self->storages[i] = graph->slots[i].storage;
+        self->storages[i] = graph->segments && graph->segments->kept[i] ? graph->segments->kept[i]
+                                                                        : graph->slots[i].storage;
     for (int i = 0; i < graph->bound_count; i++) {
         int slot = graph->bound[i].slot;
         self->storages[slot] = bound[i]->storage;
@@ -599,8 +636,7 @@ void(hk_replay)(hk_graph *graph, hk_array *const *bound, int count)
         return;
     if (!replay_init(&self, graph, bound))
         refuse(bound, count, HK_OUT_OF_MEMORY, "out of host memory");
-    else if (!issue_recorded(&self) &&
-             (!self.any_shared || graph->node_count == graph->call_count || check_order(&self))) {
+    else if (!self.any_shared || graph->node_count == graph->call_count || check_order(&self)) {
         hki_graph_draw(graph, self.drawn);
         issue_all(&self);
     }

@@ -11,11 +11,12 @@ enum {
 
 /* ---- what there is ------------------------------------------------------------------------------------------------ */
 
-bool hki_stand_ins_init(hki_stand_ins *self, const hk_graph *graph, int touch_count)
+bool hki_stand_ins_init(hki_stand_ins *self, const hk_graph *graph, hki_device *device,
+                        int touch_count)
 {
     size_t slots = (size_t)graph->slot_count;
     *self = (hki_stand_ins){.graph = graph,
-                            .device = graph->nodes[0].device,
+                            .device = device,
                             .copy_capacity = touch_count,
                             .slots = calloc(slots + 1, sizeof *self->slots),
                             .last = calloc(slots + 1, sizeof *self->last),

@@ -35,8 +35,10 @@ typedef struct hki_stand_ins {
     char **last; /* addresses of the replay before; NULL elements: none */
 } hki_stand_ins;
 
-/* For a graph of so many reads and writes at most. False: no host memory; deinit is due all the same. */
-bool hki_stand_ins_init(hki_stand_ins *self, const hk_graph *graph, int touch_count);
+/* For so many reads and writes of the graph's calls at most, which are the device's. False: no host memory; deinit is
+ * due all the same. */
+bool hki_stand_ins_init(hki_stand_ins *self, const hk_graph *graph, hki_device *device,
+                        int touch_count);
 /* The graph reads (HKI_READ) or writes these bytes of a slot. */
 void hki_stand_ins_add(hki_stand_ins *self, int slot, const hki_span *span, unsigned mode);
 /* Calls may leave what they write as it is: the stand-ins begin with what is there. */

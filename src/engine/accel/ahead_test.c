@@ -216,24 +216,6 @@ static void test_queues(void)
     stop();
 }
 
-/* More queues than a gate has marks: who comes then waits for the end. */
-static void test_many_queues(void)
-{
-    start(64);
-    for (int i = 0; i < 5; i++)
-        submit(i / 3, (hki_queue_kind)(i % 3), (work){PUT, 1 + i, 0, 1});
-    submit(1, OUT, (work){PUT, 0, -1, 2});
-    submit(1, OUT, (work){PUT, 6, 0, 3});
-    for (int i = 0; i < 5; i++)
-        late_await(i / 3, (hki_queue_kind)(i % 3), 1);
-    late_pause();
-    CHECK_EQ_I64(late_launched_count(1, OUT), 0);
-    late_run();
-    late_await(1, OUT, 2);
-    CHECK_EQ_I64(late_wait_count, 0);
-    stop();
-}
-
 /* Tasks of the host wait for the end, waiting threads too; so do copies that the host takes part in, reductions between
  * queues, and what is not known to give its queue work only. */
 static void test_host(void)
@@ -547,7 +529,6 @@ int main(void)
     test_chain();
     test_limit();
     test_queues();
-    test_many_queues();
     test_host();
     test_wait();
     test_fallible();

@@ -3,7 +3,7 @@
 #include "tests/check.h"
 #include "tests/late_device.h"
 
-enum { MANY = 40, STEPS = 20 };
+enum { MANY = 80, STEPS = 20 };
 
 static hki_runtime *runtime;
 static hki_var many[MANY];
@@ -26,7 +26,7 @@ static const hki_task_class work_class = {.enqueues = true, .run = run};
 
 static void start(void)
 {
-    runtime = late_start(HK_ENGINE_ASYNC, 64, 0);
+    runtime = late_start(HK_ENGINE_ASYNC, 2 * MANY, 0);
     atomic_store(&ran, 0);
     for (int i = 0; i < MANY; i++)
         hki_var_init(&many[i], runtime);

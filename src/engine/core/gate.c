@@ -45,8 +45,28 @@ void hki_var_drop(hki_var *var)
 
 int hki_wait_node_index(const hki_wait_node *node)
 {
-    uintptr_t at = (uintptr_t)node, own = (uintptr_t)node->task->waits;
-    return at < own || at >= own + sizeof node->task->waits ? -1 : (int)(node - node->task->waits);
+    const hki_task *task = node->task;
+    const uintptr_t at = (uintptr_t)node, own = (uintptr_t)task->waits,
+                    more = (uintptr_t)task->more_waits;
+    if (at >= own && at < own + sizeof task->waits)
+        return (int)(node - task->waits);
+    if (task->runtime->accelerated && at >= more && at < more + sizeof task->more_waits)
+        return HKI_TASK_INLINE_WAITS + (int)(node - task->more_waits);
+    return -1;
+}
+
+/* The task's next place for a wait, and its index; NULL: it has none left. */
+static hki_wait_node *own_node(hki_task *task, int *index)
+{
+    const int count = task->wait_count;
+    if (count < HKI_TASK_INLINE_WAITS) {
+        *index = HKI_TASK_INLINE_WAITS - 1 - count;
+        return &task->waits[*index];
+    }
+    if (!task->runtime->accelerated || count >= HKI_TASK_WAITS)
+        return NULL;
+    *index = count;
+    return &task->more_waits[count - HKI_TASK_INLINE_WAITS];
 }
 
 /* Beyond those that a task has room for. */
@@ -66,9 +86,8 @@ static bool wait_for(hki_task *task, hki_gate *gate)
     hki_wait_node *head = atomic_load_explicit(&gate->waiters, memory_order_acquire), *node;
     if (head == HKI_GATE_OPEN)
         return true;
-    if (task->wait_count < HKI_TASK_INLINE_WAITS)
-        node = &task->waits[HKI_TASK_INLINE_WAITS - 1 - task->wait_count];
-    else if (!(node = malloc(sizeof *node)))
+    int index = -1; /* one beyond the task's own may be gone once it is in the list */
+    if (!(node = own_node(task, &index)) && !(node = malloc(sizeof *node)))
         return false;
     node->task = task;
     const bool accelerated = task->runtime->accelerated;
@@ -84,9 +103,8 @@ static bool wait_for(hki_task *task, hki_gate *gate)
         node->next = head;
     } while (!atomic_compare_exchange_weak_explicit(&gate->waiters, &head, node,
                                                     memory_order_release, memory_order_acquire));
-    int index = -1; /* one beyond the task's own may be gone by now */
-    if (task->wait_count < HKI_TASK_INLINE_WAITS)
-        index = HKI_TASK_INLINE_WAITS - 1 - task->wait_count++;
+    if (index >= 0)
+        task->wait_count++;
     if (!accelerated || index < 0 || !hki_stage_pass(task, gate, index))
         task->registered_waits++;
     if (gate->is_write)

@@ -6,7 +6,9 @@ enum {
     HKI_TASK_INLINE_WAITS = 12,
     HKI_TASK_KEPT_GATES = 32, /* fresh ones that stay with a slot */
     HKI_TASK_PAYLOAD_BYTES = 1088,
-    HKI_TASK_MARKS = 6,    /* queues behind whose tasks one is launched */
+    HKI_TASK_WAITS = 64, /* gates that a task of an accelerator waits for and is launched behind */
+    HKI_TASK_MARKS =
+        24, /* queues behind whose tasks one is launched: a sum over 16 GPUs, and some */
     HKI_RETURN_BATCH = 31, /* slots given back together with one */
     HKI_FREE_SLOTS = HKI_RETURN_BATCH + 1,
     HKI_FETCHED_SLOTS = 4, /* ahead of the next one */

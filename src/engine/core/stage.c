@@ -140,7 +140,7 @@ void hki_stage_expect(hki_task *task, bool waits)
 /* True for the first who says that `pending` no longer counts what the task waits for at this index. */
 static bool claim(hki_task *task, int index)
 {
-    uint32_t bit = (uint32_t)1 << index;
+    const uint64_t bit = (uint64_t)1 << index;
     return !(atomic_fetch_or_explicit(&task->counted, bit, memory_order_acq_rel) & bit);
 }
 

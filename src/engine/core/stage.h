@@ -4,7 +4,7 @@
 
 #include "engine/core/runtime.h"
 
-enum { HKI_GATE_MARKS = 4 /* queues whose tasks others are launched behind at one gate */ };
+enum { HKI_GATE_MARKS = 20 /* queues whose tasks others are launched behind at one gate */ };
 
 /* What a gate is where there are accelerators. For tasks of devices with streams it is open once those counted in it have
  * been launched, or have ended. */

@@ -67,7 +67,8 @@ struct hki_task {
     _Atomic(bool) met_subnormals;
     bool
         is_spared; /* its inputs turned out failed, and its device has left what it overwrites as it was */
-    _Atomic(uint32_t) pending_ends, counted;
+    _Atomic(uint32_t) pending_ends;
+    _Atomic(uint64_t) counted;
     hki_lock marks_lock;
     int mark_count;
     bool is_late;          /* see hki_task_is_late */
@@ -85,7 +86,8 @@ struct hki_task {
             hki_task *slots[HKI_RETURN_BATCH];
         } returned;
     };
-    hki_mark marks[HKI_TASK_MARKS]; /* last: slots have none where there are no accelerators */
+    hki_mark marks[HKI_TASK_MARKS]; /* from here on slots end where there are no accelerators */
+    hki_wait_node more_waits[HKI_TASK_WAITS - HKI_TASK_INLINE_WAITS];
 };
 
 _Static_assert(offsetof(hki_task, pending) % HKI_CACHE_LINE == sizeof(hki_wait_node) &&
