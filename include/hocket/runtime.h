@@ -86,7 +86,8 @@ typedef struct hk_runtime_options {
     int sim_count; /* groups */
     /* HOCKET_CUDA: which NVIDIA GPUs are devices: "off", or items separated by commas, each "all" or a GPU's number; with
      * "/N" behind it the GPU is N devices, which share its memory and have queues of their own, up to 16: "all/2" gives
-     * cuda:0/0, cuda:0/1, ... instead of cuda:0. A GPU that is not there is left out. Default: all. */
+     * cuda:0/0, cuda:0/1, ... instead of cuda:0. A GPU that is not there is left out. Default: all;
+     * of several ranks on one machine each has its share, the first of which is cuda:0 there. */
     const char *cuda;
     uint64_t
         cuda_memory_bytes; /* HOCKET_CUDA_MEMORY: bytes of arrays per CUDA device at most; default: no limit */

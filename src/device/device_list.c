@@ -37,11 +37,18 @@ static void list_cuda(hki_device *const *devices, int count, char *text, size_t 
 static void explain_cuda(const hki_cuda_setup *cuda, const char *name, char *text, size_t bytes)
 {
     const hki_cuda_machine *machine = &cuda->found.machine;
+    const int own = hki_cuda_own_count(&cuda->choice, machine->gpu_count);
     int gpu = -1;
     if (*cuda->found.problem)
         snprintf(text, bytes, ": %s", cuda->found.problem);
     else if (sscanf(name, "cuda:%d", &gpu) != 1 || gpu < 0)
         snprintf(text, bytes, ": GPUs are named cuda:0, cuda:1, ...");
+    else if (cuda->choice.ranks > 0 && gpu >= own)
+        snprintf(
+            text, bytes,
+            ": %d ranks share this machine's %d GPUs, of which this one has %d, from GPU %d on, as "
+            "cuda:0 ...; HOCKET_CUDA=all gives each all",
+            cuda->choice.ranks, machine->gpu_count, own, cuda->choice.first);
     else if (gpu >= machine->gpu_count)
         snprintf(text, bytes, ": this machine has %d GPU%s that CUDA shows", machine->gpu_count,
                  machine->gpu_count == 1 ? "" : "s");

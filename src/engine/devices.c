@@ -6,6 +6,7 @@
 #include "device/device_list.h"
 #include "engine/sched/queue.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,8 +41,21 @@ static hki_device *failed_device(hki_runtime *runtime, const char *name)
     return device ? device : &no_runtime_device;
 }
 
+/* Once, by one rank of the machine: as fast as it may seem, it is not what was meant. */
+static void tell_crowd(hki_cuda_setup *cuda)
+{
+    if (cuda && atomic_exchange(&cuda->is_crowded, false))
+        fprintf(stderr,
+                "hocket: %d ranks on this machine share %d GPU%s; between ranks on one GPU data go "
+                "by way of the host\n",
+                cuda->choice.ranks, cuda->found.machine.gpu_count,
+                cuda->found.machine.gpu_count == 1 ? "" : "s");
+}
+
 static hki_device *named(hki_runtime *runtime, const char *name)
 {
+    if (!strncmp(name, "cuda:", 5))
+        tell_crowd(runtime->cuda);
     for (int i = 0; !runtime->config_error && i < runtime->device_count; i++)
         if (!strcmp(runtime->devices[i]->name, name))
             return runtime->devices[i];

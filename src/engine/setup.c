@@ -4,6 +4,7 @@
 
 #include "base/integer.h"
 #include "base/rank_launcher.h"
+#include "base/text.h"
 #include "device/device_list.h"
 #include "engine/accel/accelerator.h"
 #include "engine/sched/ring.h"
@@ -136,7 +137,8 @@ static bool cuda_device_create(hki_runtime *runtime, const hki_runtime_config *c
                  HKI_MAX_DEVICES);
         return true;
     }
-    hki_cuda_device_name(name, sizeof name, gpu, part, config->cuda.parts[gpu]);
+    const hki_cuda_choice *choice = &runtime->cuda->choice;
+    hki_cuda_device_name(name, sizeof name, gpu - choice->first, part, choice->parts[gpu]);
     hki_device *device = device_create(runtime, name, -1);
     if (!device)
         return false;
@@ -146,6 +148,10 @@ static bool cuda_device_create(hki_runtime *runtime, const hki_runtime_config *c
         runtime->device_count--;
         return true;
     }
+    const size_t used = strlen(device->description);
+    if (choice->ranks > 0)
+        hki_format(device->description + used, sizeof device->description - used,
+                   ", GPU %d of this machine", gpu);
     return accelerator_complete(device, options.memory_bytes);
 }
 
@@ -156,9 +162,13 @@ static bool cuda_devices_create(hki_runtime *runtime, const hki_runtime_config *
         return false;
     cuda->choice = config->cuda;
     hki_cuda_look(hki_hooks.cuda_host, &cuda->choice, &cuda->found);
+    const hki_launcher launcher = hki_launcher_get();
+    hki_cuda_share(&cuda->choice, cuda->found.machine.gpu_count, &launcher);
+    cuda->is_crowded =
+        cuda->choice.ranks > cuda->found.machine.gpu_count && launcher.local_rank == 0;
     bool created = true;
     for (int gpu = 0; gpu < cuda->found.machine.gpu_count; gpu++)
-        for (int part = 0; part < config->cuda.parts[gpu] && created; part++)
+        for (int part = 0; part < cuda->choice.parts[gpu] && created; part++)
             if (!*cuda->found.machine.gpus[gpu].problem)
                 created = cuda_device_create(runtime, config, gpu, part);
     return created;

@@ -63,7 +63,8 @@ const hk_status *hki_cuda_choose(const char *option, hki_cuda_choice *choice)
     *choice =
         (hki_cuda_choice){.origin = option ? "option cuda" : "environment variable HOCKET_CUDA"};
     const char *text = option ? option : getenv("HOCKET_CUDA");
-    if (!text || !*text)
+    choice->is_default = !text || !*text;
+    if (choice->is_default)
         text = "all";
     if (!strcmp(text, "off")) {
         choice->is_off = true;
@@ -77,6 +78,27 @@ const hk_status *hki_cuda_choose(const char *option, hki_cuda_choice *choice)
         return NULL;
     *choice = (hki_cuda_choice){.origin = choice->origin, .is_off = true};
     return choice_error(choice, text, item);
+}
+
+void hki_cuda_share(hki_cuda_choice *choice, int gpu_count, const hki_launcher *launcher)
+{
+    int first;
+    if (!choice->is_default || launcher->local_size < 2 || gpu_count < 1)
+        return;
+    const int count = hki_launcher_share(launcher, gpu_count, &first);
+    for (int i = 0; i < HKI_CUDA_MAX_GPUS; i++)
+        if (i < first || i >= first + count)
+            choice->parts[i] = 0;
+    choice->first = first;
+    choice->ranks = launcher->local_size;
+}
+
+int hki_cuda_own_count(const hki_cuda_choice *choice, int gpu_count)
+{
+    int count = 0;
+    for (int i = 0; i < gpu_count; i++)
+        count += choice->parts[i] > 0;
+    return count;
 }
 
 void hki_cuda_device_name(char *name, size_t bytes, int gpu, int part, int parts)
@@ -236,6 +258,12 @@ void hki_cuda_found_describe(const hki_cuda_found *found, const hki_cuda_choice 
         add(text, bytes, "%s\n", found->problem);
     for (int i = 0; i < machine->gpu_count; i++)
         describe_gpu(&machine->gpus[i], i, text, bytes);
+    if (choice->ranks > 0)
+        add(text, bytes,
+            "%d ranks on this machine share them%s: this one has %d, from GPU %d on, as cuda:0 ... "
+            "(HOCKET_CUDA=all: each has all)\n",
+            choice->ranks, choice->ranks > machine->gpu_count ? ", several to a GPU" : "",
+            hki_cuda_own_count(choice, machine->gpu_count), choice->first);
     if (machine->gpu_count > 0) {
         char libraries[1024] = "";
         found->plugin->describe_libraries(libraries, sizeof libraries);

@@ -2,7 +2,10 @@
 #ifndef HOCKET_DEVICE_CUDA_LOADER_H
 #define HOCKET_DEVICE_CUDA_LOADER_H
 
+#include "base/rank_launcher.h"
 #include "device/cuda/cuda_plugin.h"
+
+#include <stdatomic.h>
 
 /* ---- which devices ------------------------------------------------------------------------------------------ */
 
@@ -12,6 +15,9 @@ enum { HKI_CUDA_MAX_PARTS = 16 };
 typedef struct hki_cuda_choice {
     int parts[HKI_CUDA_MAX_GPUS];
     bool is_off;        /* by the text "off" */
+    bool is_default;    /* nobody has chosen: ranks of a machine share its GPUs */
+    int first;          /* of the rank's own, which is cuda:0 */
+    int ranks;          /* that share those of this machine; 0: nothing is shared */
     const char *origin; /* "option cuda" or "environment variable HOCKET_CUDA": static text */
 } hki_cuda_choice;
 
@@ -19,6 +25,12 @@ typedef struct hki_cuda_choice {
  * each a GPU's number or "all", and, where it is to be several devices, "/" and how many: "all", "0,2", "0/2". NULL or
  * "": all. Returns NULL or a record (counted); *choice is then "off". */
 const hk_status *hki_cuda_choose(const char *option, hki_cuda_choice *choice);
+
+/* Where nobody has chosen and a launcher has started several processes on this machine, each gets
+ * its share of so many GPUs, as of the cores (hki_launcher_share). */
+void hki_cuda_share(hki_cuda_choice *choice, int gpu_count, const hki_launcher *launcher);
+/* How many of them that are. */
+int hki_cuda_own_count(const hki_cuda_choice *choice, int gpu_count);
 
 /* "cuda:1", or, of several parts, "cuda:1/0". */
 void hki_cuda_device_name(char *name, size_t bytes, int gpu, int part, int parts);
@@ -38,6 +50,7 @@ typedef struct hki_cuda_found {
 /* What a runtime knows. */
 typedef struct hki_cuda_setup {
     hki_cuda_choice choice;
+    atomic_bool is_crowded; /* more ranks than GPUs, which this one is to say when it takes one */
     hki_cuda_found found;
     char
         text[4096]; /* of hk_cuda_describe; "" before it is asked for; the runtime's devices_lock */

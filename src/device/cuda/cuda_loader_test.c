@@ -55,6 +55,35 @@ static void test_wrong_choices(void)
     }
 }
 
+static void check_share(const char *option, int rank, int ranks, int gpus, int first, int count)
+{
+    const hki_launcher launcher = {.local_rank = rank, .local_size = ranks};
+    hki_cuda_choice choice;
+    CHECK(!hki_cuda_choose(option, &choice));
+    hki_cuda_share(&choice, gpus, &launcher);
+    CHECK_EQ_I64(choice.first, first);
+    CHECK_EQ_I64(hki_cuda_own_count(&choice, gpus), count);
+    for (int i = 0; i < count; i++)
+        CHECK_EQ_I64(choice.parts[first + i], 1);
+}
+
+/* Each rank of a machine has GPUs of its own, while there are enough, unless the program or the user has chosen. */
+static void test_shares(void)
+{
+    unsetenv("HOCKET_CUDA");
+    check_share(NULL, 0, 1, 4, 0, 4);
+    check_share(NULL, 0, 4, 4, 0, 1);
+    check_share(NULL, 3, 4, 4, 3, 1);
+    check_share(NULL, 1, 2, 8, 4, 4);
+    check_share(NULL, 2, 3, 8, 6, 2);
+    check_share(NULL, 3, 4, 2, 1, 1); /* two ranks to a GPU */
+    check_share(NULL, 1, 2, 0, 0, 0);
+    check_share("all", 3, 4, 4, 0, 4);
+    setenv("HOCKET_CUDA", "all", 1);
+    check_share(NULL, 3, 4, 4, 0, 4);
+    unsetenv("HOCKET_CUDA");
+}
+
 static void test_names(void)
 {
     char name[32];
@@ -103,6 +132,7 @@ int main(void)
 {
     test_choices();
     test_wrong_choices();
+    test_shares();
     test_names();
     test_no_plugin("/nowhere/libhocket_cuda.so", "cannot be opened (HOCKET_CUDA_PLUGIN)");
     test_no_plugin("/bin/sh", "cannot be opened");          /* a program */
