@@ -12,10 +12,12 @@ foreach(source IN LISTS cuda_program_sources)
   hocket_use_internal(program_${name})
   target_include_directories(program_${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
 endforeach()
-# That of the trainer is of the command's own sources.
-target_sources(program_cuda_training PRIVATE $<TARGET_OBJECTS:hocket_models>
-  "${PROJECT_SOURCE_DIR}/cli/trainer.c" "${PROJECT_SOURCE_DIR}/cli/lenet_model.c" "${PROJECT_SOURCE_DIR}/cli/interrupt.c")
-target_include_directories(program_cuda_training PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/examples")
+# Those of the trainer are of the command's own sources.
+foreach(name training parallel)
+  target_sources(program_cuda_${name} PRIVATE $<TARGET_OBJECTS:hocket_models>
+    "${PROJECT_SOURCE_DIR}/cli/trainer.c" "${PROJECT_SOURCE_DIR}/cli/lenet_model.c" "${PROJECT_SOURCE_DIR}/cli/interrupt.c")
+  target_include_directories(program_cuda_${name} PRIVATE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/examples")
+endforeach()
 
 # hocket_cuda_test(PROGRAM VARIANT SETTING... [ARGUMENTS ARGUMENT...] [EMULATED ARGUMENT...]): the settings are environment
 # variables; EMULATED are arguments where GPUs are emulated, to make less of it
@@ -73,6 +75,7 @@ foreach(source IN LISTS cuda_program_sources)
     hocket_cuda_test(${name} "" HOCKET_CUDA=all)
   endif()
 endforeach()
+hocket_cuda_test(cuda_parallel .8 HOCKET_CUDA=all HOCKET_EMULATED_CUDA=gpus=8)
 hocket_cuda_test(cuda_segments .16 HOCKET_CUDA=all HOCKET_EMULATED_CUDA=gpus=16)
 hocket_cuda_test(cuda_all_reduce .16 HOCKET_CUDA=all HOCKET_EMULATED_CUDA=gpus=16)
 hocket_cuda_test(cuda_all_reduce .parts HOCKET_CUDA=all/2)

@@ -87,6 +87,11 @@ function(hocket_world_device_tests mpi)
       set(its_COMMAND $<TARGET_FILE:program_world_channels> ${kind})
       hocket_world_cuda_test(${kind} 3 "HOCKET_CUDA=all" "HOCKET_EMULATED_CUDA=gpus=2")
     endforeach()
+    # Ranks have a GPU each, without being told.
+    set(its_COMMAND $<TARGET_FILE:program_cuda_parallel>)
+    foreach(ranks 2 4)
+      hocket_world_cuda_test(parallel.${ranks} ${ranks} "HOCKET_CUDA=" "HOCKET_EMULATED_CUDA=gpus=${ranks}" "HOCKET_WORLD_ROUTE=direct")
+    endforeach()
     # NCCL's own sums of two ranks have the same bytes in any order.
     set(its_COMMAND $<TARGET_FILE:program_world_channels> direct)
     hocket_world_cuda_test(direct_library 2 "HOCKET_CUDA=all" "HOCKET_EMULATED_CUDA=gpus=2" "HOCKET_WORLD_SUM=library")
