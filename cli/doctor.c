@@ -27,7 +27,7 @@ static const struct {
     {"HOCKET_CUDA_PLUGIN", "the plug-in for NVIDIA GPUs"},
     {"HOCKET_CUDA_LIBRARY_PATH", "where NVIDIA's libraries are looked for first"},
     {"HOCKET_TF32", "1: products of float32 on GPUs may be those of TF32"},
-    {"HOCKET_NCCL", "1: sums over GPUs are NCCL's"},
+    {"HOCKET_NCCL", "0: sums over GPUs are not NCCL's"},
     {"HOCKET_FLUSH_SUBNORMALS", "1: subnormal numbers count as 0"},
     {"HOCKET_ENGINE", "async, or serial: each call runs in place"},
     {"HOCKET_CHECK", "1: uses of released arrays are found"},

@@ -380,8 +380,8 @@ static void issue_step(const trainer *self, hk_array *const *arrays, int64_t sam
         hk_backward(mean[d]);
     if (rank_count(self) > 1)
         hk_group_all_reduce(self->group, self->grads, n, self->param_count, 0);
-    for (int i = 0; i < self->param_count && rank_count(self) == 1; i++)
-        hk_all_reduce_by(self->grads + i * n, n, self->all_reduce);
+    else
+        hk_all_reduce_list(self->grads, n, self->param_count, self->all_reduce);
     update(self, samples);
 
     for (int d = 0; d < n; d++) {

@@ -71,15 +71,17 @@ if(NOT HOCKET_SANITIZE)
 endif()
 foreach(source IN LISTS cuda_program_sources)
   cmake_path(GET source STEM name)
-  if(NOT HOCKET_SANITIZE OR NOT name STREQUAL "cuda_kernels") # large arrays; conformance has small ones
+  # Large arrays, where conformance has small ones; what only the emulation can do.
+  if(NOT name STREQUAL "cuda_lost_sum" AND (NOT HOCKET_SANITIZE OR NOT name STREQUAL "cuda_kernels"))
     hocket_cuda_test(${name} "" HOCKET_CUDA=all)
   endif()
 endforeach()
 hocket_cuda_test(cuda_parallel .8 HOCKET_CUDA=all HOCKET_EMULATED_CUDA=gpus=8)
 hocket_cuda_test(cuda_segments .16 HOCKET_CUDA=all HOCKET_EMULATED_CUDA=gpus=16)
-hocket_cuda_test(cuda_all_reduce .16 HOCKET_CUDA=all HOCKET_EMULATED_CUDA=gpus=16)
-hocket_cuda_test(cuda_all_reduce .parts HOCKET_CUDA=all/2)
-hocket_cuda_test(cuda_all_reduce .nccl HOCKET_CUDA=all HOCKET_NCCL=1)
+hocket_cuda_test(cuda_all_reduce .16 HOCKET_CUDA=all HOCKET_NCCL=0 HOCKET_EMULATED_CUDA=gpus=16)
+hocket_cuda_test(cuda_all_reduce .nccl16 HOCKET_CUDA=all HOCKET_EMULATED_CUDA=gpus=16)
+hocket_cuda_test(cuda_all_reduce .parts HOCKET_CUDA=all/2 HOCKET_NCCL=0)
+hocket_cuda_test(cuda_all_reduce .own HOCKET_CUDA=all HOCKET_NCCL=0)
 hocket_cuda_test(cuda_device .exit HOCKET_CUDA=all ARGUMENTS exit)
 
 get_property(gpu_tests GLOBAL PROPERTY HOCKET_GPU_TESTS)
@@ -124,6 +126,22 @@ if(TARGET hocket_cuda_emulated AND NOT HOCKET_SANITIZE)
     set_property(TEST program.conformance.cuda_emulated.wrong_${operator} PROPERTY
       PASS_REGULAR_EXPRESSION "cuda:0: result 0 .0. is [^(]*.tolerance [0-9e-]+ ${method}")
   endforeach()
+endif()
+
+# Sums over several, of which one is lost, or whose library does not start.
+if(TARGET hocket_cuda_emulated)
+  function(hocket_emulated_sums name program)
+    hocket_test(program.${program}.cuda_emulated.${name} program ${cuda_run} $<TARGET_FILE:program_${program}>)
+    set_property(TEST program.${program}.cuda_emulated.${name} APPEND PROPERTY ENVIRONMENT
+      "HOCKET_CUDA_PLUGIN=$<TARGET_FILE:hocket_cuda_emulated>" "HOCKET_NEED_GPU=1" "HOCKET_CUDA=all" ${ARGN})
+  endfunction()
+  foreach(gpus_and_kernel 3,9 3,40 4,57 8,100)
+    string(REPLACE "," ",lose_at=" setting "${gpus_and_kernel}")
+    string(REPLACE "," "." name "${gpus_and_kernel}")
+    hocket_emulated_sums(${name} cuda_lost_sum "HOCKET_EMULATED_CUDA=gpus=${setting}")
+  endforeach()
+  hocket_emulated_sums(own cuda_lost_sum HOCKET_EMULATED_CUDA=gpus=3,lose_at=40 HOCKET_NCCL=0)
+  hocket_emulated_sums(refused cuda_all_reduce HOCKET_EMULATED_CUDA=gpus=3 HOCKET_EMULATED_CUDA_REFUSES=2,ncclCommInitAll)
 endif()
 
 # A dry run of all that is taken to a machine with a GPU.

@@ -380,13 +380,13 @@ struct runtime_options {
     HKI_OPTION(runtime_options, const char *, cuda)
     HKI_OPTION(runtime_options, uint64_t, cuda_memory_bytes)
     HKI_OPTION(runtime_options, bool, cuda_tf32)
-    HKI_OPTION(runtime_options, bool, cuda_nccl)
+    HKI_OPTION(runtime_options, bool, cuda_own_sums)
     HKI_OPTION(runtime_options, bool, flush_subnormals)
     hk_runtime_options to_c() const noexcept
     {
-        return {cpu_devices,       cpu_cores,    engine,    run_ahead_calls, run_ahead_bytes,
-                inline_ns,         memory_bytes, sim,       sim_count,       cuda,
-                cuda_memory_bytes, cuda_tf32,    cuda_nccl, flush_subnormals};
+        return {cpu_devices,       cpu_cores,    engine,        run_ahead_calls, run_ahead_bytes,
+                inline_ns,         memory_bytes, sim,           sim_count,       cuda,
+                cuda_memory_bytes, cuda_tf32,    cuda_own_sums, flush_subnormals};
     }
 };
 

@@ -21,9 +21,16 @@ typedef enum hk_all_reduce_algorithm {
 /* Replaces each of n arrays, one per device, by their sum, in place. One shape and dtype (not bool, float16 or bfloat16; complex
  * numbers not on GPUs), no two of them overlapping. The sum of n arrays is that of the first n - n / 2 plus that of the others, so
  * that every array holds the same bytes afterwards, whichever the algorithm. With one array nothing is done.
+ * Between GPUs it is NCCL's where that is installed: the same bytes on all of them and on each run, in an order that follows the
+ * machine's links; a named algorithm, or hk_runtime_options.cuda_own_sums, has the order above.
  *
  * An input that fails fails all arrays by its record; a list that cannot be reduced fails all arrays.
  * Failure is kept by byte range: parts that had no failed input are summed. */
+/* The same of `count` lists: arrays[i * n + d] is array i on device d. Gradients are summed in the order in which they are
+ * written; where NCCL sums, as many at once as make up 4 MiB, which then fail together. No array of one list may overlap one of
+ * another. A list that cannot be reduced fails its own arrays, and nothing is summed. */
+HK_API void hk_all_reduce_list(hk_array *const *arrays, int n, int count,
+                               hk_all_reduce_algorithm algorithm);
 HK_API void hk_all_reduce(hk_array *const *arrays, int n);
 HK_API void hk_all_reduce_by(hk_array *const *arrays, int n, hk_all_reduce_algorithm algorithm);
 
@@ -43,6 +50,11 @@ HK_API void hk_split_and_load(hk_array *x, const hk_device *devices, int n, cons
 /* The same with the source position of the call: see HK_SOURCE. */
 HK_AT_VOID(hk_all_reduce, (hk_source at, hk_array *const *arrays, int n), (arrays, n))
 #define hk_all_reduce(...) hk_all_reduce_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_VOID(hk_all_reduce_list,
+           (hk_source at, hk_array *const *arrays, int n, int count,
+            hk_all_reduce_algorithm algorithm),
+           (arrays, n, count, algorithm))
+#define hk_all_reduce_list(...) hk_all_reduce_list_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_VOID(hk_all_reduce_by,
            (hk_source at, hk_array *const *arrays, int n, hk_all_reduce_algorithm algorithm),
            (arrays, n, algorithm))

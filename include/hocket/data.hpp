@@ -153,6 +153,15 @@ inline void all_reduce(const arrays &list,
     hk_all_reduce_by_at(at, list.data(), list.count(), algorithm);
 }
 
+/* Array i on device d is list[i * devices + d]: see hk_all_reduce_list. */
+inline void all_reduce_list(const arrays &list, int devices,
+                            hk_all_reduce_algorithm algorithm = HK_ALL_REDUCE_DEFAULT,
+                            hk_source at = here()) noexcept
+{
+    hk_all_reduce_list_at(at, list.data(), devices, devices > 0 ? list.count() / devices : 0,
+                          algorithm);
+}
+
 /* Slice i of x on devices[i]: see hk_split_and_load. shares: none, or one for each device; one that is missing is refused
  * as -1. */
 inline std::vector<array> split_and_load(const array &x, const std::vector<device> &devices,

@@ -22,7 +22,7 @@ def _sim_group(group):
 
 
 def runtime(*, cpu_devices=0, cpu_cores=0, engine=None, run_ahead_calls=0, run_ahead_bytes=0, inline_ns=0, memory_bytes=0, sim=(),
-            cuda=None, cuda_memory_bytes=0, cuda_tf32=False, cuda_nccl=False, flush_subnormals=False):
+            cuda=None, cuda_memory_bytes=0, cuda_tf32=False, cuda_own_sums=False, flush_subnormals=False):
     """Starts the runtime, before the first call that needs it. Zeros mean the defaults; each has an environment variable.
 
     cpu_devices: cpu:0, cpu:1, … split the cores (HOCKET_CPUS). cpu_cores: to use in all (HOCKET_CORES). engine: 'async' or 'serial'
@@ -33,7 +33,7 @@ def runtime(*, cpu_devices=0, cpu_cores=0, engine=None, run_ahead_calls=0, run_a
     groups = [sim] if isinstance(sim, (int, dict)) else list(sim)
     groups = [_sim_group(group) for group in groups if group]
     _core._runtime_init(cpu_devices, cpu_cores, engine, run_ahead_calls, run_ahead_bytes, inline_ns, memory_bytes, groups, cuda,
-                        cuda_memory_bytes, cuda_tf32, cuda_nccl, flush_subnormals)
+                        cuda_memory_bytes, cuda_tf32, cuda_own_sums, flush_subnormals)
 
 
 def stats():
@@ -43,8 +43,16 @@ def stats():
 
 
 def all_reduce(arrays):
-    """Replaces each of these arrays, one for each device, by their sum, in place. Does not wait."""
-    _core._all_reduce(arrays)
+    """Replaces each of these arrays, one for each device, by their sum, in place. Does not wait.
+
+    A list of such lists, as of the gradients of all parameters, is summed together: in the order in which they are written, and
+    many at once between GPUs.
+    """
+    arrays = list(arrays)
+    lists = arrays if arrays and isinstance(arrays[0], (list, tuple)) else [arrays]
+    if any(len(each) != len(lists[0]) for each in lists):
+        raise ValueError(f"lists of {sorted({len(each) for each in lists})} arrays; each has one for each device")
+    _core._all_reduce([x for each in lists for x in each], len(lists))
 
 
 def split_and_load(x, devices, shares=None):

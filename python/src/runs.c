@@ -57,10 +57,10 @@ static PyObject *runtime_init(PyObject *self, PyObject *arguments)
     unsigned long long calls, bytes, memory, cuda_memory;
     long long inline_ns;
     PyObject *sim;
-    int tf32, nccl, flush;
+    int tf32, own_sums, flush;
     if (!PyArg_ParseTuple(arguments, "iizKKLKO!zKppp:runtime", &o.cpu_devices, &o.cpu_cores,
                           &engine, &calls, &bytes, &inline_ns, &memory, &PyList_Type, &sim, &o.cuda,
-                          &cuda_memory, &tf32, &nccl, &flush) ||
+                          &cuda_memory, &tf32, &own_sums, &flush) ||
         !engine_from(engine, &o.engine) || (o.sim_count = groups_from(sim, groups)) < 0)
         return NULL;
     o.run_ahead_calls = calls;
@@ -70,7 +70,7 @@ static PyObject *runtime_init(PyObject *self, PyObject *arguments)
     o.sim = groups;
     o.cuda_memory_bytes = cuda_memory;
     o.cuda_tf32 = tf32;
-    o.cuda_nccl = nccl;
+    o.cuda_own_sums = own_sums;
     o.flush_subnormals = flush;
     if (!py_check(hk_runtime_init(&o)))
         return NULL;
@@ -188,13 +188,18 @@ static PyObject *trace_overlap(PyObject *self, PyObject *arguments)
 
 /* ---- work that devices share ---------------------------------------------------------------------------------------- */
 
-static PyObject *all_reduce(PyObject *self, PyObject *sequence)
+/* _all_reduce(arrays, lists) */
+static PyObject *all_reduce(PyObject *self, PyObject *arguments)
 {
     (void)self;
     py_arrays arrays;
-    if (!py_arrays_from(sequence, "an array to be summed", &arrays))
+    PyObject *sequence;
+    int lists;
+    if (!PyArg_ParseTuple(arguments, "Oi:all_reduce", &sequence, &lists) ||
+        !py_arrays_from(sequence, "an array to be summed", &arrays))
         return NULL;
-    hk_all_reduce_at(py_source(), arrays.handles, arrays.count);
+    hk_all_reduce_list_at(py_source(), arrays.handles, arrays.count / lists, lists,
+                          HK_ALL_REDUCE_DEFAULT);
     py_settle_all(arrays.handles, arrays.count);
     py_arrays_release(&arrays);
     if (py_was_interrupted())
@@ -234,7 +239,7 @@ static PyMethodDef functions[] = {
     {"_stats", stats, METH_NOARGS, NULL},
     {"_trace_start", trace_start, METH_O, NULL},
     {"_trace_stop", trace_stop, METH_NOARGS, NULL},
-    {"_all_reduce", all_reduce, METH_O, NULL},
+    {"_all_reduce", all_reduce, METH_VARARGS, NULL},
     {"_split_and_load", split_and_load, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

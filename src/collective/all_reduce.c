@@ -7,12 +7,14 @@
 #include "base/text.h"
 #include "collective/reduce_part.h"
 #include "collective/reduce_task.h"
+#include "collective/write_order.h"
 #include "op/call/capture.h"
 #include "op/call/transfer.h"
 
 #include <hocket/call.h>
 #include <hocket/collective.h>
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +25,7 @@ typedef struct reduction {
     int count;
     int64_t size; /* elements of each */
     hk_all_reduce_algorithm algorithm;
+    int centre; /* of a small sum: the device that makes it, in turn */
 } reduction;
 
 static hki_device *device_of(const hk_array *x)
@@ -244,20 +247,23 @@ static void reduce_parts(const reduction *self)
 
 static void reduce_central(const reduction *self)
 {
-    hk_array *const *arrays = self->arrays;
-    if (!reaches_all(self, device_of(arrays[0]))) {
-        reduce_in_chunks(self, 0, 0, self->size, true);
+    const int centre = self->centre;
+    hk_array *const *arrays = self->arrays, *sum = arrays[centre];
+    if (!reaches_all(self, device_of(sum))) {
+        reduce_in_chunks(self, centre, 0, self->size, true);
         return;
     }
-    if (!hki_reduce_issue(device_of(arrays[0]), operation, arrays, self->count, arrays, 1, 0,
+    if (!hki_reduce_issue(device_of(sum), operation, arrays, self->count, &arrays[centre], 1, 0,
                           self->size))
         return;
-    for (int i = 1; i < self->count; i++) {
-        if (device_of(arrays[i])->class->can_access(device_of(arrays[i]), device_of(arrays[0])))
-            hki_reduce_issue(device_of(arrays[i]), operation, arrays, 1, &arrays[i], 1, 0,
+    for (int i = 0; i < self->count; i++) {
+        if (i == centre)
+            continue;
+        if (device_of(arrays[i])->class->can_access(device_of(arrays[i]), device_of(sum)))
+            hki_reduce_issue(device_of(arrays[i]), operation, &arrays[centre], 1, &arrays[i], 1, 0,
                              self->size);
         else
-            hki_transfer(arrays[i], arrays[0], operation, HKI_TRANSFER_COLLECTIVE);
+            hki_transfer(arrays[i], arrays[centre], operation, HKI_TRANSFER_COLLECTIVE);
     }
 }
 
@@ -280,29 +286,26 @@ static bool library_reduces(const reduction *self)
     return agrees;
 }
 
-static void reduce(hk_array *const *arrays, int count, hk_all_reduce_algorithm algorithm)
+static void reduce(const reduction *self)
 {
-    reduction self = {arrays, count, hk_size(arrays[0]), algorithm};
-    uint64_t bytes = (uint64_t)self.size * hk_dtype_bytes(arrays[0]->dtype);
-    hki_device *first = device_of(arrays[0]);
-    bool is_small = algorithm == HK_ALL_REDUCE_DEFAULT && bytes <= HKI_ALL_REDUCE_SMALL_BYTES;
-    if (self.size == 0)
-        return;
-    if (library_reduces(&self))
-        hki_reduce_issue_library(operation, arrays, count, self.size);
-    else if (algorithm == HK_ALL_REDUCE_CENTRAL || (is_small && !reaches_all(&self, first)))
-        reduce_central(&self);
+    hk_array *const *arrays = self->arrays;
+    const uint64_t bytes = (uint64_t)self->size * hk_dtype_bytes(arrays[0]->dtype);
+    hki_device *centre = device_of(arrays[self->centre]);
+    bool is_small = self->algorithm == HK_ALL_REDUCE_DEFAULT && bytes <= HKI_ALL_REDUCE_SMALL_BYTES;
+    if (self->algorithm == HK_ALL_REDUCE_CENTRAL || (is_small && !reaches_all(self, centre)))
+        reduce_central(self);
     else if (is_small)
-        hki_reduce_issue(first, operation, arrays, count, arrays, count, 0, self.size);
+        hki_reduce_issue(centre, operation, arrays, self->count, arrays, self->count, 0,
+                         self->size);
     else
-        reduce_parts(&self);
+        reduce_parts(self);
 }
 
 /* ---- halves of it (reduce_part.h) -------------------------------------------------------------------- */
 
 void hki_reduce_part(hk_array *const *arrays, int count, int index, int64_t begin, int64_t end)
 {
-    const reduction self = {arrays, count, hk_size(arrays[0]), HK_ALL_REDUCE_PARTS};
+    const reduction self = {arrays, count, hk_size(arrays[0]), HK_ALL_REDUCE_PARTS, 0};
     if (count < 2 || begin >= end)
         return;
     if (reaches_all(&self, device_of(arrays[index])))
@@ -315,7 +318,7 @@ void hki_reduce_part(hk_array *const *arrays, int count, int index, int64_t begi
 void hki_spread_part(hk_array *const *arrays, int count, int index, int64_t begin, int64_t end)
 {
     HK_SCOPE;
-    const reduction self = {arrays, count, hk_size(arrays[0]), HK_ALL_REDUCE_PARTS};
+    const reduction self = {arrays, count, hk_size(arrays[0]), HK_ALL_REDUCE_PARTS, 0};
     hk_array **parts = count > 1 && begin < end ? calloc((size_t)count, sizeof *parts) : NULL;
     for (int i = 0; parts && i < count; i++)
         parts[i] = part_view(arrays[i], begin, end);
@@ -328,56 +331,138 @@ void hki_spread_part(hk_array *const *arrays, int count, int index, int64_t begi
 
 /* ---- all of it ---------------------------------------------------------------------------------------- */
 
+/* As hki_capture_again_fn has it. */
+typedef struct call_options {
+    int n, count;
+    hk_all_reduce_algorithm algorithm;
+} call_options;
+
+/* What the library is to sum at once. */
+typedef struct bucket {
+    hk_array **arrays; /* n of each sum */
+    int n, count;
+    uint64_t bytes;
+} bucket;
+
+static void flush(bucket *self)
+{
+    if (self->count > 0)
+        hki_reduce_issue_library(operation, self->arrays, self->n, self->count);
+    self->count = 0;
+    self->bytes = 0;
+}
+
+static bool shares_memory(const bucket *self, hk_array *const *arrays)
+{
+    for (int i = 0; i < self->count * self->n; i++)
+        for (int d = 0; d < self->n; d++)
+            if (hki_arrays_overlap(self->arrays[i], arrays[d]))
+                return true;
+    return false;
+}
+
+static bool has_same_devices(const bucket *self, hk_array *const *arrays)
+{
+    for (int d = 0; d < self->n; d++)
+        if (device_of(self->arrays[d]) != device_of(arrays[d]))
+            return false;
+    return true;
+}
+
+static void add(bucket *self, hk_array *const *arrays)
+{
+    const uint64_t bytes = (uint64_t)arrays[0]->size * hk_dtype_bytes(arrays[0]->dtype);
+    if (self->count > 0 &&
+        (self->bytes + bytes > HKI_EARLY_BYTES || self->arrays[0]->dtype != arrays[0]->dtype ||
+         !has_same_devices(self, arrays) || shares_memory(self, arrays)))
+        flush(self);
+    memcpy(self->arrays + self->count * self->n, arrays, (size_t)self->n * sizeof *arrays);
+    self->count++;
+    self->bytes += bytes;
+}
+
+/* All have been checked, and have no gaps. */
+static void reduce_all(const call_options *options, hk_array *const *arrays, const int *order,
+                       bucket *at_once)
+{
+    for (int i = 0; i < options->count; i++) {
+        hk_array *const *its = arrays + order[i] * options->n;
+        const reduction self = {its, options->n, its[0]->size, options->algorithm,
+                                order[i] % options->n};
+        if (self.size == 0)
+            continue;
+        if (library_reduces(&self)) {
+            add(at_once, its);
+            continue;
+        }
+        flush(at_once);
+        reduce(&self);
+    }
+    flush(at_once);
+}
+
 /* Arrays with gaps are reduced in copies without, which are written back. */
-static void reduce_gathered(hk_array *const *arrays, int count, hk_all_reduce_algorithm algorithm)
+static bool reduce_gathered(const call_options *options, hk_array *const *arrays)
 {
     HK_SCOPE;
-    hk_array **whole = calloc((size_t)count, sizeof *whole);
-    if (!whole) {
-        refuse(arrays, count, HK_OUT_OF_MEMORY, "out of host memory");
-        return;
-    }
-    for (int i = 0; i < count; i++)
+    const int all = options->n * options->count;
+    hk_array **whole = calloc(2 * (size_t)all, sizeof(hk_array *));
+    int *order = calloc((size_t)options->count, sizeof *order);
+    bucket at_once = {.n = options->n, .arrays = whole + all};
+    const bool has_room =
+        whole && order && hki_write_order(arrays, options->n, options->count, true, order);
+    for (int i = 0; i < all && has_room; i++)
         whole[i] = hk_is_contiguous(arrays[i]) ? arrays[i] : (hk_contiguous)(arrays[i]);
-    reduce(whole, count, algorithm);
-    for (int i = 0; i < count; i++)
+    if (has_room)
+        reduce_all(options, whole, order, &at_once);
+    for (int i = 0; i < all && has_room; i++)
         if (whole[i] != arrays[i])
             (hk_assign)(arrays[i], whole[i]);
     free(whole);
+    free(order);
+    return has_room;
 }
 
-/* Done again with others in their place: see hki_capture_again_fn. */
-static void again(hk_array *const *arrays, int count, const void *options)
+/* Done again with others in their place. */
+static void again(hk_array *const *arrays, int count, const void *argument)
 {
-    (hk_all_reduce_by)(arrays, count, *(const hk_all_reduce_algorithm *)options);
+    const call_options *options = argument;
+    (void)count;
+    (hk_all_reduce_list)(arrays, options->n, options->count, options->algorithm);
 }
 
-void(hk_all_reduce_by)(hk_array *const *arrays, int n, hk_all_reduce_algorithm algorithm)
+void(hk_all_reduce_list)(hk_array *const *arrays, int n, int count,
+                         hk_all_reduce_algorithm algorithm)
 {
-    if (n < 0 || (n > 0 && !arrays)) {
+    if (n < 0 || count < 0 || (n > 0 && count > INT_MAX / n) || (n > 0 && count > 0 && !arrays)) {
         hki_array_fail_in_place(NULL, operation, NULL, 0, HK_INVALID_ARGUMENT,
-                                "a list of %d arrays at %s cannot be reduced", n,
-                                hki_given(arrays));
+                                "a list of %d arrays on each of %d devices at %s cannot be reduced",
+                                count, n, hki_given(arrays));
         return;
     }
-    if (n < 2 || !check(arrays, n))
+    bool is_good = n > 1 && count > 0;
+    for (int i = 0; i < count && n > 1; i++)
+        is_good = check(arrays + i * n, n) && is_good;
+    if (!is_good)
         return;
+    const call_options options = {n, count, algorithm};
     hki_capture *capture = hki_capturing;
     if (capture)
-        hki_hooks.capture->compound_begin(capture, operation, again, arrays, n, &algorithm,
-                                          sizeof algorithm, HKI_EARLY_BYTES);
-    bool contiguous = true;
-    for (int i = 0; i < n; i++)
-        contiguous = contiguous && hk_is_contiguous(arrays[i]);
-    if (contiguous)
-        reduce(arrays, n, algorithm);
-    else
-        reduce_gathered(arrays, n, algorithm);
+        hki_hooks.capture->compound_begin(capture, operation, again, arrays, n * count, &options,
+                                          sizeof options, HKI_EARLY_BYTES);
+    if (!reduce_gathered(&options, arrays))
+        for (int i = 0; i < count; i++)
+            refuse(arrays + i * n, n, HK_OUT_OF_MEMORY, "out of host memory");
     if (capture)
         hki_hooks.capture->compound_end(capture);
 }
 
+void(hk_all_reduce_by)(hk_array *const *arrays, int n, hk_all_reduce_algorithm algorithm)
+{
+    (hk_all_reduce_list)(arrays, n, 1, algorithm);
+}
+
 void(hk_all_reduce)(hk_array *const *arrays, int n)
 {
-    (hk_all_reduce_by)(arrays, n, HK_ALL_REDUCE_DEFAULT);
+    (hk_all_reduce_list)(arrays, n, 1, HK_ALL_REDUCE_DEFAULT);
 }

@@ -26,9 +26,16 @@ typedef struct payload {
     hk_dims shape;            /* of the arrays, for error records */
     int64_t size, piece_size; /* elements */
     int input_count, output_count;
-    bool by_library;
-    operand operands[]; /* inputs, then outputs */
+    int device_count;   /* 0: it is no library's */
+    operand operands[]; /* inputs, then outputs; a library's alone, which are both */
 } payload;
+
+/* Those of a library's. */
+static int64_t size_of(const payload *self, int array)
+{
+    const size_t *sizes = (const size_t *)(const void *)(self->operands + self->output_count);
+    return (int64_t)sizes[array];
+}
 
 static bool prepare(hki_task *task, void *argument)
 {
@@ -46,7 +53,6 @@ static bool prepare(hki_task *task, void *argument)
 
 enum { FEW = 16 };
 
-/* Outputs are the inputs, each of a device of its own. */
 static void run_library(hki_task *task, const payload *self)
 {
     const hki_device_class *class = hki_task_get_spec(task)->device->class;
@@ -68,7 +74,9 @@ static void run_library(hki_task *task, const payload *self)
         arrays[i] = hki_storage_kernel_data(its->storage) +
                     its->offset * (int64_t)hk_dtype_bytes(self->dtype);
     }
-    class->all_reduce(devices, count, self->dtype, arrays, (size_t)self->size);
+    class->all_reduce(devices, self->device_count, self->dtype, arrays,
+                      (const size_t *)(const void *)(self->operands + count),
+                      count / self->device_count);
     free(many);
 }
 
@@ -78,7 +86,7 @@ static void run(hki_task *task, void *argument, int64_t piece)
     hki_device *device = hki_task_get_spec(task)->device;
     int count = self->input_count + self->output_count;
     void *few[FEW], **blocks = few;
-    if (self->by_library) {
+    if (self->device_count) {
         run_library(task, self);
         return;
     }
@@ -117,7 +125,8 @@ static void describe(const void *argument, char *text, size_t bytes)
     char shape[192];
     size_t used = 0;
     hki_dims_describe(&self->shape, shape, sizeof shape);
-    for (int i = 0; i < self->input_count && used < bytes; i++) {
+    const int count = self->device_count ? self->device_count : self->input_count;
+    for (int i = 0; i < count && used < bytes; i++) {
         int written = snprintf(text + used, bytes - used, "%s%s%s", i ? ", " : "",
                                hk_dtype_name(self->dtype), shape);
         used += written > 0 ? (size_t)written : bytes;
@@ -131,10 +140,11 @@ static int operands(const void *argument, hki_trace_operand *operands, int limit
     int count = self->input_count + self->output_count;
     count = count < limit ? count : limit;
     for (int i = 0; i < count; i++)
-        operands[i] = (hki_trace_operand){.dtype = (uint8_t)self->dtype,
-                                          .ndim = 1,
-                                          .is_output = i >= self->input_count,
-                                          .dims = {self->size}};
+        operands[i] = (hki_trace_operand){
+            .dtype = (uint8_t)self->dtype,
+            .ndim = 1,
+            .is_output = i >= self->input_count,
+            .dims = {self->device_count ? size_of(self, i / self->device_count) : self->size}};
     return count;
 }
 
@@ -169,9 +179,9 @@ static void fail_outputs(const char *operation, hk_array *const *outputs, int ou
                                 "out of host memory");
 }
 
-static bool issue(hki_device *device, const char *operation, hk_array *const *inputs,
-                  int input_count, hk_array *const *outputs, int output_count, int64_t begin,
-                  int64_t end, bool by_library)
+bool hki_reduce_issue(hki_device *device, const char *operation, hk_array *const *inputs,
+                      int input_count, hk_array *const *outputs, int output_count, int64_t begin,
+                      int64_t end)
 {
     assert(begin < end && input_count > 0 && output_count > 0);
     int count = input_count + output_count;
@@ -187,7 +197,7 @@ static bool issue(hki_device *device, const char *operation, hk_array *const *in
     self->shape = inputs[0]->shape;
     self->input_count = input_count;
     self->output_count = output_count;
-    self->by_library = by_library;
+    self->device_count = 0;
     spec->access_count = 0;
     for (int i = 0; i < count; i++) {
         bool is_input = i < input_count;
@@ -222,15 +232,44 @@ static bool issue(hki_device *device, const char *operation, hk_array *const *in
     return true;
 }
 
-bool hki_reduce_issue(hki_device *device, const char *operation, hk_array *const *inputs,
-                      int input_count, hk_array *const *outputs, int output_count, int64_t begin,
-                      int64_t end)
-{
-    return issue(device, operation, inputs, input_count, outputs, output_count, begin, end, false);
-}
-
 void hki_reduce_issue_library(const char *operation, hk_array *const *arrays, int count,
-                              int64_t size)
+                              int array_count)
 {
-    issue(arrays[0]->storage->device, operation, arrays, count, arrays, count, 0, size, true);
+    const int all = count * array_count;
+    hki_device *device = arrays[0]->storage->device;
+    hki_task *task = hki_task_begin(device->runtime,
+                                    sizeof(payload) + (size_t)all * sizeof(operand) +
+                                        (size_t)array_count * sizeof(size_t),
+                                    all, 0);
+    if (!task) {
+        fail_outputs(operation, arrays, all);
+        return;
+    }
+    hki_task_spec *spec = hki_task_get_spec(task);
+    payload *self = hki_task_payload(task);
+    size_t *sizes = (size_t *)(void *)(self->operands + all);
+    uint64_t bytes = 0;
+    *self = (payload){.dtype = arrays[0]->dtype,
+                      .shape = arrays[0]->shape,
+                      .output_count = all,
+                      .device_count = count};
+    for (int i = 0; i < all; i++) {
+        hk_array *x = arrays[i];
+        hki_storage_retain_use(x->storage);
+        self->operands[i] = (operand){x->storage, x->offset};
+        spec->accesses[i] = access_part(x, HKI_READ | HKI_WRITE, 0, x->size);
+        sizes[i / count] = (size_t)x->size;
+        bytes += (uint64_t)x->size * hk_dtype_bytes(x->dtype);
+    }
+    spec->access_count = all;
+    spec->class = &reduce_class;
+    spec->device = device;
+    spec->operation = operation;
+    spec->piece_count = 1;
+    spec->expected_ns = (int64_t)((double)bytes * 2 / bytes_per_ns);
+    spec->cost.flops = (double)bytes / (double)hk_dtype_bytes(arrays[0]->dtype);
+    spec->cost.memory_bytes = (double)bytes * 2;
+    spec->collective = true;
+    spec->queue = (uint8_t)hki_device_sum_queue(device);
+    hki_task_submit(task);
 }

@@ -181,10 +181,10 @@ typedef struct hki_device_class {
     /* Optional: sums over several devices by a library that adds in an order of its own. Whether there is one for these
      * devices, all of this class; asked when the sum is issued. */
     bool (*has_all_reduce)(hki_device *const *devices, int count, hk_dtype dtype);
-    /* Every array, arrays[i] of devices[i], becomes the sum of all. Called in a task of devices[0], of the queue that
-     * hki_device_sum_queue tells, by the one thread of the queue. */
+    /* So many sums: arrays[i * count + d], of devices[d] and of sizes[i] elements, becomes that of all devices' i-th. Called in
+     * a task of devices[0], of the queue that hki_device_sum_queue tells, by the one thread of the queue. */
     void (*all_reduce)(hki_device *const *devices, int count, hk_dtype dtype, void *const *arrays,
-                       size_t size);
+                       const size_t *sizes, int array_count);
     const hki_recorder_class *recorder;      /* optional */
     const struct hki_channel_class *channel; /* optional: to devices of other processes */
     /* Optional, both or none: calls that go element by element as one kernel. The first says by dtypes, shapes and layout

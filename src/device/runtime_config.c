@@ -44,8 +44,10 @@ const hk_status *hki_configure(const hk_runtime_options *options, hki_runtime_co
     const int64_t most = (int64_t)1 << 50;
     if (!options)
         options = &none;
-    *config = (hki_runtime_config){
-        .cpu_devices = 1, .run_ahead_calls = 4096, .run_ahead_bytes = (int64_t)1 << 30};
+    *config = (hki_runtime_config){.cpu_devices = 1,
+                                   .run_ahead_calls = 4096,
+                                   .run_ahead_bytes = (int64_t)1 << 30,
+                                   .cuda_nccl = 1};
     const hk_status *error = NULL;
     int engine = 0;
     int64_t checks = 0;
@@ -115,8 +117,8 @@ const hk_status *hki_configure(const hk_runtime_options *options, hki_runtime_co
         config->cuda_memory_bytes = (int64_t)options->cuda_memory_bytes;
     if (options->cuda_tf32)
         config->cuda_tf32 = 1;
-    if (options->cuda_nccl)
-        config->cuda_nccl = 1;
+    if (options->cuda_own_sums)
+        config->cuda_nccl = 0;
     if (options->flush_subnormals)
         config->flush_subnormals = 1;
     if (config->flush_subnormals && !HKI_FLOATS_CAN_FLUSH)

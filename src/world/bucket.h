@@ -36,9 +36,6 @@ typedef struct hki_bucket {
         brought; /* of each device: its row, near the device that adds; NULL: it is near by itself */
 } hki_bucket;
 
-/* order[0] is the first of `count` arrays, each on n devices, that goes into a bucket, and so on: as they are written, where
- * all are gradients and by_write; else as they are listed. False: no memory. */
-bool hki_write_order(hk_array *const *arrays, int n, int count, bool by_write, int *order);
 /* ---- on the devices of this rank (bucket_parts.c) ---- */
 
 /* Brings what the device that adds does not reach. False: no memory. `brought` is to be freed. In a scope. */

@@ -1,5 +1,6 @@
 /* Sums and broadcasts over all devices of all ranks, in place, in buckets. */
 #include "base/text.h"
+#include "collective/write_order.h"
 #include "op/call/capture.h"
 #include "op/call/transfer.h"
 #include "world/bucket.h"
@@ -158,10 +159,10 @@ typedef struct call_options {
 /* The sum of one rank, or none at all. */
 static void alone(const call_options *options, hk_array *const *arrays)
 {
+    if (options->operation == HKI_WORLD_REDUCE)
+        (hk_all_reduce_list)(arrays, options->n, options->count, HK_ALL_REDUCE_DEFAULT);
     for (int i = 0; i < options->count; i++) {
         hk_array *const *its = arrays + i * options->n;
-        if (options->operation == HKI_WORLD_REDUCE)
-            (hk_all_reduce)(its, options->n);
         for (int d = 1; d < options->n && options->operation == HKI_WORLD_BROADCAST; d++)
             (hk_assign)(its[d], its[0]);
     }

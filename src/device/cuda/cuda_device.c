@@ -37,10 +37,19 @@ bool hki_cuda_is_over(void)
 
 /* ---- losing --------------------------------------------------------------------------------------------------------- */
 
+static _Atomic(int64_t) lost_ns[HKI_CUDA_MAX_GPUS]; /* of the process */
+
+int64_t hki_cuda_lost_since(int gpu)
+{
+    return atomic_load_explicit(&lost_ns[gpu], memory_order_acquire);
+}
+
 static void lose_locked(hki_cuda_device *self, const char *text)
 {
     if (hki_cuda_is_lost(self))
         return;
+    if (!hki_cuda_is_over())
+        atomic_store_explicit(&lost_ns[self->gpu], hki_clock_ns(), memory_order_release);
     snprintf(self->lost_text, sizeof self->lost_text, "%s", text);
     atomic_store_explicit(&self->state, HKI_CUDA_LOST, memory_order_release);
 }
@@ -96,7 +105,7 @@ void hki_cuda_take_base(hki_cuda_device *self)
 }
 
 /* Copies between this GPU and others take the way between them where there is one, not that through the host. */
-static void open_to_peers(const hki_cuda_device *self)
+static void open_to_peers(hki_cuda_device *self)
 {
     int count = 0, can = 0;
     if (!self->pool || cudaGetDeviceCount(&count) != cudaSuccess)
@@ -106,10 +115,10 @@ static void open_to_peers(const hki_cuda_device *self)
             .location = {.type = cudaMemLocationTypeDevice, .id = peer},
             .flags = cudaMemAccessFlagsProtReadWrite};
         if (peer != self->gpu && cudaDeviceCanAccessPeer(&can, peer, self->gpu) == cudaSuccess &&
-            can)
-            cudaMemPoolSetAccess(self->pool, &access, 1);
+            can && cudaMemPoolSetAccess(self->pool, &access, 1) != cudaSuccess)
+            self->closed_peers |= 1U << peer; /* copies find another way; NCCL does not */
     }
-    cudaGetLastError(); /* copies find a way in any case */
+    cudaGetLastError();
 }
 
 static cudaError_t make(hki_cuda_device *self, const char **what)
@@ -153,6 +162,7 @@ static void make_once(hki_cuda_device *self)
         self->host->runtime_end_first();
         char text[sizeof self->lost_text];
         if (error == cudaSuccess) {
+            atomic_store_explicit(&lost_ns[self->gpu], 0, memory_order_release);
             atomic_store_explicit(&self->state, HKI_CUDA_READY, memory_order_release);
         } else {
             snprintf(text, sizeof text, "GPU %d gives no %s: %s (%s)", self->gpu, what,

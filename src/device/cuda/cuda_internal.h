@@ -26,7 +26,8 @@ typedef struct hki_cuda_slot {
         marked; /* the task at whose end it was recorded, or behind it; 0: none. stream.marks */
     cudaEvent_t timed[2]; /* begin and end, by the GPU's clock; NULL before they are first wanted */
     bool has_begun, is_timed; /* the first, both of these have been recorded */
-    int base;                 /* which of the device's bases they are told from */
+    int base;                 /* which of the device's bases they are told from, */
+    int64_t base_ns;          /* and when that was: it may have been taken anew since */
     int64_t ready_ns, launched_ns;
     bool has_ended; /* the GPU has said so, and not that it is lost */
     hk_code code;   /* HK_OK, or what was noted while it was launched */
@@ -40,6 +41,8 @@ typedef struct hki_cuda_slot {
     uint64_t flags;                  /* of the stream's board, which tell of the task; */
     int board_index;                 /* of the fault there; */
     bool is_unflagged;               /* none was free */
+    int sum;        /* by NCCL: its communicator's number, from 1 on; 0: it is none */
+    unsigned waits; /* bits: GPUs whose events it waits for */
 } hki_cuda_slot;
 
 struct hki_cuda_stream {
@@ -84,7 +87,7 @@ struct hki_cuda_stream {
 
 typedef enum hki_cuda_state { HKI_CUDA_UNMADE, HKI_CUDA_READY, HKI_CUDA_LOST } hki_cuda_state;
 
-enum { HKI_CUDA_BASES = 2 };
+enum { HKI_CUDA_BASES = 8 }; /* a second apart, so that a task of some seconds finds its own */
 
 struct hki_cuda_device {
     const hki_cuda_host *host;
@@ -100,6 +103,7 @@ struct hki_cuda_device {
     /* The GPU's, of all devices that are parts of it: memory is given and taken in the order of a stream, without waiting
      * for all others. NULL: it can have none. */
     cudaMemPool_t pool;
+    unsigned closed_peers;  /* bits: GPUs that could use its memory, and were refused it */
     cudaStream_t memory;    /* in whose order arrays' memory is taken; nothing else runs in it */
     hki_cuda_fault *faults; /* pinned; those of the queue for computing */
     /* Moments known by both clocks, taken in turn, since what tells their distance has 24 bits. */
@@ -134,6 +138,8 @@ bool hki_cuda_visit(hki_cuda_device *self, CUcontext *before);
 void hki_cuda_leave(const hki_cuda_device *self, CUcontext before);
 /* From now on the device is lost; the first text stays. */
 HK_PRINTF(2, 3) void hki_cuda_lose(hki_cuda_device *self, const char *format, ...);
+/* When the GPU was lost, by hki_clock_ns; 0: it was not. Any thread. */
+int64_t hki_cuda_lost_since(int gpu);
 /* After an error that a call of CUDA returned: loses the device if CUDA has given up its context. True if it has not.
  * Clears the thread's error. */
 bool hki_cuda_survives(hki_cuda_device *self, cudaError_t error, const char *what);
@@ -178,6 +184,8 @@ void hki_cuda_release_flags(hki_device *device, uint64_t flags);
 /* The GPU's pool, one for the process, which keeps what is freed; open and close are counted. The GPU is current. */
 cudaMemPool_t hki_cuda_pool_open(int gpu);
 void hki_cuda_pool_close(int gpu);
+/* What the pool keeps goes back to the system; nothing where there is none. Any thread. */
+void hki_cuda_pool_trim(int gpu);
 
 void *hki_cuda_allocate(hki_device *device, size_t bytes);
 void hki_cuda_release(hki_device *device, void *data, size_t bytes);
@@ -195,7 +203,13 @@ bool hki_cuda_is_linked(hki_device *device, hki_device *peer);
 
 bool hki_cuda_has_all_reduce(hki_device *const *devices, int count, hk_dtype dtype);
 void hki_cuda_all_reduce(hki_device *const *devices, int count, hk_dtype dtype, void *const *arrays,
-                         size_t size);
+                         const size_t *sizes, int array_count);
+enum { HKI_CUDA_SUM_WHY = 160 };
+/* While a sum of that communicator is under way: gives it up where a GPU has been lost, or NCCL has
+ * an error. Looks now and then, unless it is urgent. Any thread. */
+void hki_cuda_watch_sum(int which, bool is_urgent);
+/* Whether it was given up; why: HKI_CUDA_SUM_WHY bytes. */
+bool hki_cuda_sum_failed(int which, char *why);
 
 /* ---- between processes (cuda_channel.c) ------------------------------------------------------------------------------- */
 

@@ -67,6 +67,14 @@ void hki_cuda_pool_close(int gpu)
     pthread_mutex_unlock(&process.lock);
 }
 
+void hki_cuda_pool_trim(int gpu)
+{
+    pthread_mutex_lock(&process.lock);
+    if (process.gpus[gpu].pool)
+        cudaMemPoolTrimTo(process.gpus[gpu].pool, 0);
+    pthread_mutex_unlock(&process.lock);
+}
+
 /* What is freed in other streams is there once these have got there. Where memory is short, and only there, what the pool
  * keeps goes back to the GPU: it may lie in pieces that are too small. From the end of the stream on, which nothing else
  * runs in, all streams may use the memory. */

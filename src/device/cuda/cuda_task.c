@@ -12,10 +12,11 @@
 #include <string.h>
 
 enum {
-    SOON_NS = 2000,     /* no task is over sooner than this: not worth asking CUDA */
-    SELDOM_NS = 100000, /* the longest between two looks */
-    NAP_NS = 20000,     /* until one of all slots is free */
-    FEW = 16,           /* tasks in a row without an event */
+    SOON_NS = 2000,       /* no task is over sooner than this: not worth asking CUDA */
+    SELDOM_NS = 100000,   /* the longest between two looks */
+    HELD_NS = 2000000000, /* what waits for a GPU that was lost so long ago waits for ever */
+    NAP_NS = 20000,       /* until one of all slots is free */
+    FEW = 16,             /* tasks in a row without an event */
 };
 
 /* ---- slots -------------------------------------------------------------------------------------------------------- */
@@ -112,12 +113,15 @@ static hki_cuda_slot *slot_take(hki_cuda_stream *stream)
     slot->call = 0;
     slot->flags = 0;
     slot->is_unflagged = false;
+    slot->sum = 0;
+    slot->waits = 0;
     if (self->faults && stream->kind == HKI_QUEUE_COMPUTE)
         slot->fault = &self->faults[slot->position & (HKI_CUDA_SLOTS - 1)];
     atomic_store_explicit(&slot->in_use, true, memory_order_relaxed);
     if (self->host->is_recording(self->device->runtime)) {
         hki_cuda_take_base(self);
         slot->base = atomic_load_explicit(&self->base, memory_order_relaxed);
+        slot->base_ns = atomic_load_explicit(&self->bases[slot->base].ns, memory_order_relaxed);
         slot->has_begun = record_time(stream, slot, 0);
     }
     return slot;
@@ -332,18 +336,23 @@ void hki_cuda_launched(hki_device *device, hki_queue_kind queue, const hki_cost 
                       cudaGetErrorString(error));
 }
 
-/* Puts times of the GPU's clock on the host's axis. */
-static bool tell_times(const hki_cuda_device *self, const hki_cuda_slot *slot, hki_ticket *ticket)
+/* Puts times of the GPU's clock on the host's axis. False: its base has been taken anew. */
+static bool tell_times(hki_cuda_device *self, const hki_cuda_slot *slot, hki_ticket *ticket)
 {
     float begin_ms, end_ms;
     cudaEvent_t base = self->bases[slot->base].event;
-    int64_t base_ns = atomic_load_explicit(&((hki_cuda_device *)self)->bases[slot->base].ns,
-                                           memory_order_relaxed);
-    if (!slot->is_timed || !has_worked(cudaEventElapsedTime(&begin_ms, base, slot->timed[0])) ||
-        !has_worked(cudaEventElapsedTime(&end_ms, base, slot->timed[1])))
+    if (!slot->is_timed)
         return false;
-    ticket->begin_ns = base_ns + (int64_t)((double)begin_ms * 1e6);
-    ticket->end_ns = base_ns + (int64_t)((double)end_ms * 1e6);
+    pthread_mutex_lock(&self->lock);
+    const bool is_told =
+        atomic_load_explicit(&self->bases[slot->base].ns, memory_order_relaxed) == slot->base_ns &&
+        has_worked(cudaEventElapsedTime(&begin_ms, base, slot->timed[0])) &&
+        has_worked(cudaEventElapsedTime(&end_ms, base, slot->timed[1]));
+    pthread_mutex_unlock(&self->lock);
+    if (!is_told)
+        return false;
+    ticket->begin_ns = slot->base_ns + (int64_t)((double)begin_ms * 1e6);
+    ticket->end_ns = slot->base_ns + (int64_t)((double)end_ms * 1e6);
     return true;
 }
 
@@ -369,6 +378,28 @@ static void note_times(hki_cuda_stream *stream, const hki_cuda_slot *slot, hki_t
     atomic_store_explicit(&stream->last_end_ns, ticket->end_ns, memory_order_relaxed);
 }
 
+/* Whether what the task waits for may never come; the GPU is of no use then, for its stream cannot be freed. */
+static bool is_held(const hki_cuda_slot *slot, int *by)
+{
+    for (unsigned left = slot->waits; left; left &= left - 1) {
+        *by = __builtin_ctz(left);
+        const int64_t since = hki_cuda_lost_since(*by);
+        if (since && hki_clock_ns() - since > HELD_NS)
+            return true;
+    }
+    return false;
+}
+
+/* Of a task that has not ended: gives up what will never end. */
+static void watch(hki_cuda_device *self, const hki_cuda_slot *slot)
+{
+    int by;
+    if (slot->sum)
+        hki_cuda_watch_sum(slot->sum, false);
+    if (is_held(slot, &by))
+        hki_cuda_lose(self, "it waits for GPU %d, which is lost", by);
+}
+
 int64_t hki_cuda_poll(hki_device *device, hki_ticket *ticket)
 {
     hki_cuda_device *self = hki_cuda_device_of(device);
@@ -390,6 +421,7 @@ int64_t hki_cuda_poll(hki_device *device, hki_ticket *ticket)
             hki_cuda_enter(self) ? ask_end(stream, slot->position) : cudaErrorContextIsDestroyed;
         if (error == cudaErrorNotReady) {
             cudaGetLastError(); /* which it is, too */
+            watch(self, slot);
             return wait_ns;
         }
         slot->has_ended = error == cudaSuccess;
@@ -400,6 +432,18 @@ int64_t hki_cuda_poll(hki_device *device, hki_ticket *ticket)
     }
     note_times(stream, slot, ticket);
     return 0;
+}
+
+/* Where no stream can be made to wait. What is waited for has been launched, so that it ends without this thread. */
+static void wait_on_host(hki_cuda_stream *source, uint64_t position)
+{
+    while (!has_ended(source, position) && hki_cuda_enter(source->its)) {
+        const cudaError_t error = ask_end(source, position);
+        if (error != cudaSuccess && error != cudaErrorNotReady)
+            return; /* who polls its tasks finds out */
+        cudaGetLastError();
+        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+    }
 }
 
 void hki_cuda_wait_for(hki_device *device, hki_queue_kind queue, const hki_ticket *ticket)
@@ -420,9 +464,13 @@ void hki_cuda_wait_for(hki_device *device, hki_queue_kind queue, const hki_ticke
      * wait is longer than need be, and ends. */
     if (stream && error == cudaSuccess)
         error = cudaStreamWaitEvent(stream->handle, slot->end, 0);
-    pthread_mutex_unlock(&source->marks);
     if (stream)
-        hki_cuda_ok(stream, error, "cudaStreamWaitEvent");
+        stream->current->waits |= 1U << source->its->gpu;
+    pthread_mutex_unlock(&source->marks);
+    /* No error of the task's that is to be launched, which it may not be after all. */
+    if (stream && error != cudaSuccess &&
+        hki_cuda_survives(stream->its, error, "cudaStreamWaitEvent"))
+        wait_on_host(source, ticket->position);
 }
 
 /* ---- settling ------------------------------------------------------------------------------------------------------ */
@@ -432,7 +480,14 @@ static void see_end(hki_cuda_device *self, const hki_cuda_stream *stream, hki_cu
 {
     if (slot->has_ended || !hki_cuda_enter(self))
         return;
-    cudaError_t error = cudaStreamSynchronize(stream->handle);
+    cudaError_t error = cudaErrorNotReady;
+    while (slot->sum && (error = cudaStreamQuery(stream->handle)) == cudaErrorNotReady) {
+        cudaGetLastError();
+        hki_cuda_watch_sum(slot->sum, false);
+        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+    }
+    if (!slot->sum)
+        error = cudaStreamSynchronize(stream->handle);
     slot->has_ended = error == cudaSuccess;
     if (!slot->has_ended)
         hki_cuda_lose(self, "%s (%s)", cudaGetErrorString(error), cudaGetErrorName(error));
@@ -443,6 +498,7 @@ bool hki_cuda_settle(hki_device *device, hki_ticket *ticket, hk_code *code, char
 {
     hki_cuda_device *self = hki_cuda_device_of(device);
     hki_cuda_slot *slot = slot_of_ticket(ticket);
+    char why[HKI_CUDA_SUM_WHY];
     bool good = true, has_reported = false;
     if (slot)
         see_end(self, stream_of(ticket), slot);
@@ -454,6 +510,8 @@ bool hki_cuda_settle(hki_device *device, hki_ticket *ticket, hk_code *code, char
     if (has_reported)
         atomic_fetch_or_explicit(&stream_of(ticket)->raised_flags, slot->flags,
                                  memory_order_relaxed);
+    if (slot && slot->sum && !slot->has_ended) /* or the other GPUs would wait for this one */
+        hki_cuda_watch_sum(slot->sum, true);
     if (!slot || !slot->has_ended) {
         *code = HK_DEVICE_LOST;
         snprintf(message, bytes, "%s is lost: %s; end the program, or go on without the device",
@@ -463,6 +521,11 @@ bool hki_cuda_settle(hki_device *device, hki_ticket *ticket, hk_code *code, char
     } else if (slot->code != HK_OK) {
         *code = slot->code;
         snprintf(message, bytes, "%s", slot->text);
+        ticket->call = slot->call;
+        good = false;
+    } else if (slot->sum && hki_cuda_sum_failed(slot->sum, why)) {
+        *code = HK_DEVICE_LOST;
+        snprintf(message, bytes, "NCCL has given up: %s", why);
         ticket->call = slot->call;
         good = false;
     } else if (has_reported && slot->describe) {

@@ -7,7 +7,7 @@
  *
  * libcuda.so.1 has what the plug-in asks of the driver itself, and is always there.
  *
- * HOCKET_EMULATED_CUDA_REFUSES: a status, and functions of cuBLASLt and cuDNN that do nothing but give it, "13,cublasLtMatmul".
+ * HOCKET_EMULATED_CUDA_REFUSES: a status, and functions of theirs that do nothing but give it, "13,cublasLtMatmul".
  * HOCKET_EMULATED_CUDA_WRONG: which of cuBLASLt and cuDNN compute something else than they were asked for, "cuBLASLt,cuDNN".
  * HOCKET_EMULATED_CUDA_WITHOUT: sonames, separated by commas, of those that are not there; or all. */
 #ifndef HOCKET_TESTS_EMULATED_LIBRARIES_H

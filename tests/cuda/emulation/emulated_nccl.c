@@ -1,17 +1,20 @@
-/* NCCL for sums among the GPUs of one process; between processes: emulated_nccl_ranks.c. See emulated_libraries.h. A group's
- * sums begin when all of its streams have got there, and no stream goes on before they are done. Elements are added in
- * another order from chunk to chunk, as they are around a ring. */
+/* NCCL for sums among the GPUs of one process; between processes: emulated_nccl_ranks.c. See emulated_libraries.h. Each rank
+ * of a group's sums is a kernel of its GPU, which is resident until all others have come, so that kernels in different orders
+ * on two GPUs wait for ever, and those of a GPU that is lost are waited for until the others' communicators are aborted. A GPU has room
+ * for one such kernel. Elements are added in another order from chunk to chunk, as they are around a ring. */
 #include "emulation/emulated_nccl.h"
 
 #include "emulation/emulated_libraries.h"
 #include "emulation/emulated_runtime.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { CHUNK = 32 };
+enum { CHUNK = 32, MAX_CALLS = 4096, NAP_NS = 20000, BUFFER_BYTES = 64 << 10 };
 
-/* The calls of a group; they are of one communicator's ranks, each once. */
+/* The calls of a group; they are of one communicator's ranks, as many of each. */
 typedef struct call {
     const void *from;
     void *to;
@@ -23,7 +26,7 @@ typedef struct call {
 
 static _Thread_local struct {
     int depth, count;
-    call calls[MAX_RANKS];
+    call calls[MAX_CALLS];
     ncclResult_t result;
 } group;
 
@@ -41,6 +44,23 @@ const char *ncclGetErrorString(ncclResult_t result)
                                            : "unhandled cuda error";
 }
 
+/* Memory for buffers, which stays, as that of the real one does for as long as there is a communicator. */
+static bool has_buffers(const int *gpus, int count)
+{
+    int gpu = 0;
+    bool has_all = cudaGetDevice(&gpu) == cudaSuccess;
+    for (int i = 0; i < count && has_all; i++) {
+        void *buffer;
+        has_all = cudaSetDevice(gpus[i]) == cudaSuccess &&
+                  cudaMalloc(&buffer, BUFFER_BYTES) == cudaSuccess;
+    }
+    cudaSetDevice(gpu);
+    return has_all;
+}
+
+/* Kernels that a lost GPU has skipped let go of nothing: all of it stays to the end, one behind another. */
+static ncclComm_t newest;
+
 ncclResult_t ncclCommInitAll(ncclComm_t *comms, int count, const int *gpus)
 {
     if (count < 1 || count > MAX_RANKS)
@@ -49,17 +69,18 @@ ncclResult_t ncclCommInitAll(ncclComm_t *comms, int count, const int *gpus)
         for (int j = 0; j < i; j++)
             if (gpus[i] == gpus[j])
                 return ncclInvalidUsage;
+    if (!has_buffers(gpus, count))
+        return ncclUnhandledCudaError;
     ncclComm_t *ranks = calloc((size_t)count, sizeof *ranks);
-    int *alive = calloc(1, sizeof *alive);
-    if (!ranks || !alive)
+    if (!ranks)
         abort();
-    *alive = count;
     for (int i = 0; i < count; i++) {
         comms[i] = ranks[i] = calloc(1, sizeof **ranks);
         if (!ranks[i])
             abort();
         *ranks[i] = (struct ncclComm){
-            .rank = i, .count = count, .gpu = gpus[i], .ranks = ranks, .alive = alive};
+            .rank = i, .count = count, .gpu = gpus[i], .ranks = ranks, .older = newest};
+        newest = ranks[i];
     }
     return ncclSuccess;
 }
@@ -68,12 +89,14 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm)
 {
     if (comm->between)
         return emulated_ranks_close(comm);
-    if (--*comm->alive == 0) {
-        free(comm->ranks);
-        free(comm->alive);
-    }
-    free(comm);
     return ncclSuccess;
+}
+
+ncclResult_t ncclCommAbort(ncclComm_t comm)
+{
+    if (!comm->between)
+        atomic_store(&comm->is_aborted, true);
+    return ncclCommDestroy(comm);
 }
 
 /* ---- sums ---------------------------------------------------------------------------------------------- */
@@ -126,50 +149,135 @@ void emulated_nccl_add(const emulated_nccl_sum *self)
     }
 }
 
-static void run(void *argument)
+/* Where the ranks of a group's sums meet. */
+typedef struct meeting {
+    struct meeting *older;
+    pthread_mutex_t lock;
+    int arrived;
+    bool is_done;
+    int count; /* sums */
+    emulated_nccl_sum sums[];
+} meeting;
+
+/* A rank's kernel: addresses among its arguments are exchanged when it is launched. */
+typedef struct kernel {
+    meeting *where;
+    ncclComm_t comm;
+    int64_t count;
+    struct {
+        const void *from;
+        void *to;
+    } own[];
+} kernel;
+
+static _Atomic(meeting *) last_meeting;
+static atomic_int residents[MAX_RANKS]; /* by GPU */
+
+static bool is_over(meeting *self, ncclComm_t comm)
 {
-    emulated_nccl_add(argument);
+    pthread_mutex_lock(&self->lock);
+    const bool is_done = self->is_done;
+    pthread_mutex_unlock(&self->lock);
+    return is_done || atomic_load(&comm->is_aborted);
 }
 
-/* Makes a stream of one GPU wait for what another's has got so far. */
-static bool follow(const call *after, const call *before)
+static void arrive(meeting *self, const kernel *its)
 {
-    cudaEvent_t event;
-    bool done = cudaSetDevice(before->comm->gpu) == cudaSuccess &&
-                cudaEventCreateWithFlags(&event, cudaEventDisableTiming) == cudaSuccess;
-    if (!done)
-        return false;
-    done = cudaEventRecord(event, before->stream) == cudaSuccess &&
-           cudaSetDevice(after->comm->gpu) == cudaSuccess &&
-           cudaStreamWaitEvent(after->stream, event, 0) == cudaSuccess;
-    cudaEventDestroy(event);
-    return done;
+    pthread_mutex_lock(&self->lock);
+    for (int i = 0; i < self->count; i++) {
+        self->sums[i].from[its->comm->rank] = its->own[i].from;
+        self->sums[i].to[its->comm->rank] = its->own[i].to;
+    }
+    if (++self->arrived == its->comm->count) {
+        for (int i = 0; i < self->count; i++)
+            emulated_nccl_add(&self->sums[i]);
+        self->is_done = true;
+    }
+    pthread_mutex_unlock(&self->lock);
+}
+
+static void run(void *argument)
+{
+    const kernel *self = argument;
+    const struct timespec nap = {.tv_nsec = NAP_NS};
+    atomic_int *resident = &residents[self->comm->gpu];
+    int none = 0;
+    while (!atomic_compare_exchange_strong(resident, &none, 1)) {
+        none = 0;
+        nanosleep(&nap, NULL);
+    }
+    if (!atomic_load(&self->comm->is_aborted))
+        arrive(self->where, self);
+    while (!is_over(self->where, self->comm))
+        nanosleep(&nap, NULL);
+    atomic_store(resident, 0);
+}
+
+/* The calls of rank r that are launched as one kernel. */
+static cudaError_t launch(meeting *where, ncclComm_t comm, cudaStream_t stream)
+{
+    const size_t bytes = sizeof(kernel) + (size_t)where->count * sizeof(((kernel *)0)->own[0]);
+    kernel *self = calloc(1, bytes);
+    if (!self)
+        abort();
+    *self = (kernel){.where = where, .comm = comm, .count = where->count};
+    for (int i = 0, at = 0; i < group.count; i++)
+        if (group.calls[i].comm == comm) {
+            self->own[at].from = group.calls[i].from;
+            self->own[at++].to = group.calls[i].to;
+        }
+    const cudaError_t error = cudaSetDevice(comm->gpu) == cudaSuccess
+                                  ? hki_emulated_enqueue(stream, "ncclAllReduce", run, self, bytes)
+                                  : cudaErrorUnknown;
+    free(self);
+    return error;
+}
+
+/* As many sums of each rank, alike in their order. */
+static bool is_complete(int count)
+{
+    const call *calls = group.calls;
+    int of_rank[MAX_RANKS] = {0};
+    for (int i = 0; i < group.count; i++) {
+        if (calls[i].comm->ranks != calls[0].comm->ranks)
+            return false;
+        const int nth = of_rank[calls[i].comm->rank]++;
+        for (int j = 0, other = 0; j < i; j++)
+            if (calls[j].comm == calls[0].comm && other++ == nth &&
+                (calls[j].type != calls[i].type || calls[j].size != calls[i].size))
+                return false;
+    }
+    for (int r = 0; r < calls[0].comm->count; r++)
+        if (of_rank[r] != count)
+            return false;
+    return true;
 }
 
 static ncclResult_t run_group(void)
 {
-    const call *calls = group.calls, *first = &calls[0];
-    emulated_nccl_sum self = {.count = group.count, .type = first->type, .size = first->size};
-    int gpu = 0;
+    const call *calls = group.calls;
+    const int ranks = calls[0].comm->count, count = group.count / ranks;
     bool done = true;
-    if (group.count != first->comm->count)
+    int gpu = 0;
+    if (!is_complete(count))
         return ncclInvalidUsage; /* the real one hangs */
-    for (int i = 0; i < group.count; i++) {
-        const call *its = &calls[i];
-        if (its->comm->ranks != first->comm->ranks || its->type != first->type ||
-            its->size != first->size || self.from[its->comm->rank])
-            return ncclInvalidUsage;
-        self.from[its->comm->rank] = its->from;
-        self.to[its->comm->rank] = its->to;
-    }
+    meeting *where = calloc(1, sizeof *where + (size_t)count * sizeof where->sums[0]);
+    if (!where)
+        abort();
+    pthread_mutex_init(&where->lock, NULL);
+    where->count = count;
+    where->older = atomic_exchange(&last_meeting, where);
+    for (int i = 0, at = 0; i < group.count; i++)
+        if (calls[i].comm == calls[0].comm)
+            where->sums[at++] =
+                (emulated_nccl_sum){.count = ranks, .type = calls[i].type, .size = calls[i].size};
     cudaGetDevice(&gpu);
-    for (int i = 1; i < group.count; i++)
-        done = follow(first, &calls[i]) && done;
-    done = done && cudaSetDevice(first->comm->gpu) == cudaSuccess &&
-           hki_emulated_enqueue(first->stream, "ncclAllReduce", run, &self, sizeof self) ==
-               cudaSuccess;
-    for (int i = 1; i < group.count; i++)
-        done = follow(&calls[i], first) && done;
+    for (int r = 0; r < ranks; r++) {
+        int first = 0;
+        while (calls[first].comm->rank != r)
+            first++;
+        done = launch(where, calls[first].comm, calls[first].stream) == cudaSuccess && done;
+    }
     cudaSetDevice(gpu);
     return done ? ncclSuccess : ncclUnhandledCudaError;
 }
@@ -209,7 +317,7 @@ ncclResult_t ncclAllReduce(const void *from, void *to, size_t size, ncclDataType
         return emulated_ranks_sum(from, to, size, type, op, comm, stream);
     if (group.depth == 0 && comm->count > 1)
         return ncclInvalidUsage; /* the real one hangs */
-    if (op != ncclSum || group.count == MAX_RANKS ||
+    if (op != ncclSum || group.count == MAX_CALLS ||
         !emulated_is_good(from, bytes, emulated_nccl_bytes(type)) ||
         !emulated_is_good(to, bytes, emulated_nccl_bytes(type)))
         result = ncclInvalidArgument;

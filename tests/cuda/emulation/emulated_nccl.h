@@ -4,12 +4,15 @@
 
 #include "device/cuda/cuda_libraries.h"
 
+#include <stdatomic.h>
+
 enum { MAX_RANKS = 16 };
 
 struct ncclComm {
     int rank, count, gpu;
-    ncclComm_t *ranks; /* shared: of all, freed with the last */
-    int *alive;
+    ncclComm_t *ranks; /* shared: of all */
+    ncclComm_t older;
+    atomic_bool is_aborted;
     struct emulated_ranks *between; /* processes; NULL: it is of one process */
 };
 

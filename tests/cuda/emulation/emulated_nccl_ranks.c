@@ -135,11 +135,6 @@ ncclResult_t emulated_ranks_close(ncclComm_t comm)
     return ncclSuccess;
 }
 
-ncclResult_t ncclCommAbort(ncclComm_t comm)
-{
-    return ncclCommDestroy(comm);
-}
-
 /* ---- in a stream -------------------------------------------------------------------------------------------- */
 
 typedef struct half {

@@ -3,8 +3,8 @@
  *
  * Ranks issue the same calls in the same order, replays too; so their orders are the same, and they tell each other. Only
  * gradients: a rank may have written other arrays by itself. */
+#include "collective/write_order.h"
 #include "engine/core/watch.h"
-#include "world/bucket.h"
 
 #include <stdlib.h>
 
