@@ -338,7 +338,7 @@ Which cells of *Dive into Deep Learning* run with Hocket, unchanged, after `%loa
     HOCKET_SIM={os.environ.get("HOCKET_SIM", "")} python/book/run-book {options} --report docs/BOOK_CELLS.md CHECKOUT
 
 of a checkout of `d2l-ai/d2l-en` at {at or "an unknown commit"}, whose library d2l {edition} is the book's own, unmodified; {versions}. The book's
-text is not here: it is under CC BY-SA. [The book with Hocket](../python/book/README.md) tells how to read it so.
+text is not here: it is under CC BY-SA. [The book with Hocket](BOOK.md) tells how to read it so.
 
 - There was no network. What cells fetch was made up in the formats that they read (`python/book/stand_ins.py`): tables, texts, images, word vectors, weights.
 - `--short`: one epoch, three steps of style transfer, small batches of images, matrices of 400 × 400 in timings, and networks without

@@ -3,6 +3,8 @@
 import inspect
 import os
 import re
+import subprocess
+import sys
 import textwrap
 
 import numpy as np
@@ -213,3 +215,12 @@ def test_imports_of_the_guide(line):
     import subprocess
     import sys
     assert subprocess.run([sys.executable, "-c", line], capture_output=True, timeout=60).returncode == 0
+
+
+def test_what_a_newcomer_is_told_to_run():
+    """scripts/try-fresh finds README's commands and programs, and runs them where there is nothing else yet."""
+    listed = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "try-fresh"), "--list"], capture_output=True, text=True, check=True).stdout
+    steps = [line.partition(": ")[2] for line in listed.splitlines()]
+    for wanted in (r"make train$", r"make test$", r"make build && cmake --install ", r".*pip install \.", r"cc \w+\.c .*pkg-config", r"\./a\.out$",
+                   r".*/bin/python \w+\.py$"):
+        assert any(re.match(wanted, step) for step in steps), f"no step of README is {wanted}: {steps}"

@@ -55,6 +55,16 @@ def test_replaced_code_and_time_limits(tmp_path):
     assert done.returncode == 0 and "2 of 2 cells" in done.stdout, done.stdout
 
 
+@pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="matplotlib is not installed")
+@pytest.mark.parametrize("before", [False, True])
+def test_options_that_newer_libraries_dropped(before):
+    """Of matplotlib's stem, imported before hocket.book or after."""
+    lines = ["import matplotlib.pyplot as plt", "import hocket.book", "hocket.book.install()"]
+    program = "; ".join(lines if before else lines[1:] + lines[:1]) + "; hocket.book.install(); print(plt.stem([0, 1], [2, 3], use_line_collection=True))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=os.environ | {"MPLBACKEND": "agg"})
+    assert done.returncode == 0 and "StemContainer" in done.stdout, done.stderr
+
+
 D2L = os.environ.get("HOCKET_D2L") or (importlib.util.find_spec("d2l") and os.path.dirname(importlib.util.find_spec("d2l").origin))
 
 

@@ -1,4 +1,5 @@
 """Blocks of the dialect of MXNet: how parameters begin, are shared and are saved."""
+import json
 import warnings
 
 import numpy
@@ -219,3 +220,20 @@ def test_blocks_that_say_hybrid_forward():
     assert net(np.ones((1, 4))).tolist() == [[12, 12]]
     with pytest.raises(NotImplementedError, match="Block has no forward"):
         nn.Block()(np.ones(1))
+
+
+def test_a_block_is_exported(tmp_path):
+    net = mlp()
+    with pytest.raises(RuntimeError, match="0 has no parameters yet: call the block once before export"):
+        net.export(str(tmp_path / "mlp"))
+    net.hybridize()
+    given = np.ones((2, 3))
+    told = net(given).tolist()
+    described, kept = net.export(str(tmp_path / "mlp"), epoch=3)
+    assert kept.endswith("mlp-0003.params")
+    with open(described, encoding="utf-8") as file:
+        nodes = json.load(file)["nodes"]
+    assert nodes[0] == {"op": "Dense", "name": "0", "arrays": {"weight": [4, 3], "bias": [4]}} and nodes[1]["arrays"]["weight"] == [2, 4]
+    other = mlp()
+    other.load_parameters(kept)
+    assert other(given).tolist() == told

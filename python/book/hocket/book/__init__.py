@@ -12,6 +12,7 @@ from functools import wraps as _wraps
 
 from .._dialects.devices import Accelerators as _Accelerators, advise as _advise, say_what_stands_for_gpus as _say_what_stands_for_gpus
 from .editions import absent as _absent
+from .newer import MENDS as _MENDS
 
 __all__ = ["DIALECTS", "install", "load_ipython_extension"]
 
@@ -27,6 +28,8 @@ class _Dialects(_abc.MetaPathFinder, _abc.Loader):
         top = fullname.partition(".")[0]
         if top in DIALECTS and ("hocket." + fullname in _sys.modules or _util.find_spec("hocket." + fullname)):
             return _machinery.ModuleSpec(fullname, self)
+        if fullname in _MENDS:
+            return _mended(_machinery.PathFinder.find_spec(fullname, path), _MENDS[fullname])
         return _d2l(fullname, path) if top == "d2l" else None
 
     def create_module(self, spec):
@@ -34,6 +37,19 @@ class _Dialects(_abc.MetaPathFinder, _abc.Loader):
 
     def exec_module(self, module):
         _sys.modules[module.__name__] = _importlib.import_module("hocket." + module.__name__)
+
+
+def _mended(spec, mend):
+    """The spec of a module that is given to mend once it has run."""
+    if spec is not None:
+        plain = spec.loader.exec_module
+
+        def exec_module(module):
+            plain(module)
+            mend(module)
+
+        spec.loader.exec_module = exec_module
+    return spec
 
 
 def _d2l(fullname, path):
@@ -69,6 +85,8 @@ def install():
             raise ImportError(f"{name} was imported before hocket.book: restart, and load hocket.book first", name=name)
     if _finder not in _sys.meta_path:
         _sys.meta_path.insert(0, _finder)
+        for name in _MENDS.keys() & _sys.modules.keys():
+            _MENDS[name](_sys.modules[name])
 
 
 def _index_error(shell, kind, error, traceback, tb_offset=None):

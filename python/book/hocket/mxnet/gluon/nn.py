@@ -1,6 +1,7 @@
 """Blocks and layers under MXNet's names. A layer has a copy of its parameters on each device that it was initialised on."""
 
 import collections as _collections
+import json as _json
 
 from ... import _core, nn as _nn
 from ..._dialects import files as _files
@@ -111,6 +112,23 @@ class Block(_nn.Module):
             seen.add(id(layer._kept))
         if found:
             raise KeyError(f"the block has nothing called {', '.join(found)}, which {filename} has")
+
+    def export(self, path, epoch=0):
+        """The arrays of all layers as PATH-0000.params, which load_parameters reads, and what they belong to as PATH-symbol.json.
+
+        The number is that of the epoch. That description is for a reader; MXNet has another one. Gives the names of both files.
+        """
+        unmade = next((name for name, layer in self._layers() if layer._names and not layer._is_made()), None)
+        if unmade is not None:
+            raise RuntimeError(f"{unmade or self.name} has no parameters yet: call the block once before export")
+        nodes = [{"op": type(block).__name__, "name": name, "arrays": {name: list(x.shape) for name, x in block._arrays()}}
+                 for name, block in self._layers()]
+        names = f"{path}-symbol.json", f"{path}-{epoch:04}.params"
+        with open(names[0], "w", encoding="utf-8") as file:
+            _json.dump({"block": type(self).__name__, "nodes": nodes}, file, indent=2)
+            file.write("\n")
+        self.save_parameters(names[1])
+        return names
 
 
 HybridBlock = Block
