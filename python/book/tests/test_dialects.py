@@ -296,6 +296,27 @@ def test_data_parallel_sums_gradients_exactly():
         np.testing.assert_allclose(mine.cpu().tolist(), its.cpu().tolist(), rtol=1e-5, atol=1e-6)
 
 
+def test_data_parallel_of_frozen_parts():
+    """What wants no gradients is in no replica's sums: before the first call, and after it."""
+    net = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 5), nn.Linear(5, 2))
+    for p in net[0].parameters():
+        p.requires_grad = False
+    both = nn.DataParallel(net, device_ids=[0, 1])
+    for frozen in (1, 2):
+        kept = [p.tolist() for part in net[:frozen] for p in part.state().values()]
+        trainer = torch.optim.SGD([p for p in both.parameters() if p.requires_grad], .1)
+        assert len(trainer.params) == 6 - 2 * frozen
+        X = torch.randn(8, 3, device="cuda:0")
+        trainer.zero_grad()
+        both(X).sum().backward()
+        expected = 8.0
+        assert net[2].bias.grad.tolist() == [expected] * 2
+        trainer.step()
+        assert [p.tolist() for part in net[:frozen] for p in part.state().values()] == kept
+        for p in net[1].parameters():
+            p.requires_grad = False
+
+
 def test_gradients_are_added_until_they_are_zeroed():
     for layer in (nn.Linear(3, 2), nn.LazyLinear(2)):
         x = torch.ones(1, 3)

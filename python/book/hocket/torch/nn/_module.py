@@ -75,11 +75,12 @@ class _Methods:
         return self.freeze(not requires_grad)
 
 
-def _adds(layer):
-    """A layer's parameters, once they are there, are attached so that gradients are added."""
-    arrays = [array for _, array in layer._own() if array._has_grad()]
-    for array in arrays:
-        requires_grad_(array)
+def _adds(layer, like=None):
+    """A layer's parameters, once they are there, are attached so that gradients are added: none that has no gradient in like."""
+    constant = set() if like is None else {name for name, array in like if not array._has_grad()}
+    arrays = [(name, array) for name, array in layer._own() if array._has_grad()]
+    for name, array in arrays:
+        requires_grad_(array, name not in constant)
     return bool(arrays)
 
 
@@ -146,12 +147,13 @@ class _LayerMethods(_PartMethods):
         self._attached = False
 
     def _move(self, device):
+        before = self._own()
         super()._move(device)
-        self._attached = _adds(self)
+        self._attached = _adds(self, before)
 
     def _replica(self, device, made):
         new = super()._replica(device, made)
-        new._attached = _adds(new)
+        new._attached = _adds(new, self._own())
         return new
 
     def __getattr__(self, name):

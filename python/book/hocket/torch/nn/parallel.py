@@ -79,9 +79,14 @@ class _Replicas:
         with _pause():
             for replica in self.replicas:
                 replica.train(module.training)
-                for (_, mine), (_, its) in zip(module.named_parameters(), replica.named_parameters()):
-                    its[...] = mine
-                    its.attach_grad("write")  # each pass anew: it is added to the module's
+                theirs = replica.state()
+                for path, mine in module.state().items():
+                    its = theirs[path]
+                    if mine._has_grad():
+                        its[...] = mine
+                        its.attach_grad("write")  # each pass anew: it is added to the module's
+                    elif its._has_grad():
+                        its.requires_grad = False  # what the module has frozen since, or before it was copied
         return [module, *self.replicas]
 
 
