@@ -57,12 +57,16 @@ def test_replaced_code_and_time_limits(tmp_path):
 
 @pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="matplotlib is not installed")
 @pytest.mark.parametrize("before", [False, True])
-def test_options_that_newer_libraries_dropped(before):
-    """Of matplotlib's stem, imported before hocket.book or after."""
+def test_what_newer_libraries_dropped(before):
+    """An option of matplotlib's stem, and lists of numbers and arrays of one; imported before hocket.book or after."""
     lines = ["import matplotlib.pyplot as plt", "import hocket.book", "hocket.book.install()"]
-    program = "; ".join(lines if before else lines[1:] + lines[:1]) + "; hocket.book.install(); print(plt.stem([0, 1], [2, 3], use_line_collection=True))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=os.environ | {"MPLBACKEND": "agg"})
-    assert done.returncode == 0 and "StemContainer" in done.stdout, done.stderr
+    lines = (lines if before else lines[1:] + lines[:1]) + [
+        "hocket.book.install()", "from mxnet import np", "print(plt.stem([0, 1], [2, 3], use_line_collection=True))",
+        "print(plt.plot([-5, np.ones((1,))], (1, np.zeros((1,))), '-o')[0].get_xydata().tolist())",
+        "print(plt.plot(np.arange(2), [np.ones((1,)), np.ones((1,))])[0].get_xydata().tolist())"]
+    done = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, env=os.environ | {"MPLBACKEND": "agg"})
+    assert done.returncode == 0, done.stderr
+    assert "StemContainer" in done.stdout and "[[-5.0, 1.0], [1.0, 0.0]]\n[[0.0, 1.0], [1.0, 1.0]]" in done.stdout, done.stdout
 
 
 D2L = os.environ.get("HOCKET_D2L") or (importlib.util.find_spec("d2l") and os.path.dirname(importlib.util.find_spec("d2l").origin))
