@@ -203,9 +203,9 @@ static void row_of(hki_row *row, const hk_op *op, const void *options, const hk_
 
 static void kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
-    hk_dtype in[HKI_WALK_MAX_INPUTS];
+    hk_dtype in[HKI_WALK_MAX_INPUTS] = {call->in[0].dtype};
     hki_row row;
-    for (int i = 0; i < call->input_count; i++)
+    for (int i = 1; i < call->input_count; i++)
         in[i] = call->in[i].dtype;
     row_of(&row, call->op, call->options, in, call->input_count, call->out[0].dtype);
     int64_t refused = hki_walk_rows(call, begin, end, &row, hki_row_run, hki_row_run_rows);
