@@ -1,4 +1,4 @@
-/* Files of named arrays: safetensors, npy and npz.
+/* Files of named arrays: safetensors, npy, npz, and those of PyTorch's torch.save.
  *
  *     const hk_save_entry entries[] = {{"linear.weight", w}, {"linear.bias", b}};
  *     const hk_metadata_entry metadata[] = {{"step", "1200"}};
@@ -14,6 +14,11 @@
  *     safetensors   any number of arrays of all dtypes, and metadata: texts by name
  *     npz           any number of arrays of all dtypes but bfloat16; NumPy's, a zip file of npy files
  *     npy           one array of any dtype but bfloat16, without a name
+ *     torch         read only: what torch.save writes (.pt, .pth, .bin), tensors, numbers and texts in dicts and lists. Names are
+ *                   the keys on the way, "model.0.weight", numbers and texts are metadata by such names. The pickle in it calls
+ *                   nothing: it may name what rebuilds tensors, dicts and sets, and else is refused
+ *     shards        read only: arrays of several files, by an index beside them, NAME.index.json, as Hugging Face's libraries write
+ *                   it; safetensors or torch
  *
  * Files are little-endian and in C order; npy files in another order are read too. Files are taken as hostile: what is damaged,
  * cut short or not what it claims to be gives an error that names the file and the array. */
@@ -25,10 +30,12 @@
 HK_BEGIN_DECLS
 
 typedef enum hk_file_format {
-    HK_FORMAT_BY_NAME, /* by the path's ending: .safetensors, .npy or .npz */
+    HK_FORMAT_BY_NAME, /* by the path's ending: .safetensors, .npy, .npz; .pt, .pth, .bin; .index.json */
     HK_FORMAT_SAFETENSORS,
     HK_FORMAT_NPY,
-    HK_FORMAT_NPZ
+    HK_FORMAT_NPZ,
+    HK_FORMAT_TORCH, /* read only, as is the next */
+    HK_FORMAT_SHARDS
 } hk_file_format;
 
 /* ---- saving ---------------------------------------------------------------------------------- */
@@ -117,8 +124,8 @@ HK_API bool hk_archive_has(const hk_archive *archive, const char *name);
  * when it is used, and that hk_device_memory does not count. Then the file must not be cut short
  * or changed in place while they live, which would kill the process (SIGBUS) or change the
  * values; replacing it by hk_save or a rename is fine. Read all the same: arrays of other
- * devices, small ones, bools, npz, and what lies badly aligned or in another order than this
- * machine's. */
+ * devices, small ones, bools, npz, and what lies badly aligned, with strides, or in another order
+ * than this machine's. */
 HK_API hk_array *hk_archive_get(const hk_archive *archive, const char *name);
 
 /* The same, and returns at once: the values are read while other calls go on, and those that need
@@ -131,6 +138,11 @@ HK_API hk_array *hk_archive_get_async(hk_archive *archive, const char *name);
 HK_API size_t hk_archive_metadata_count(const hk_archive *archive);
 HK_API const char *hk_archive_metadata_key(const hk_archive *archive, size_t i);
 HK_API const char *hk_archive_metadata(const hk_archive *archive, const char *key);
+
+/* How a file of torch.save nests, as JSON, which lives as long as the archive; NULL for other formats. Texts, numbers, null and
+ * lists are themselves (not-a-number is NaN, infinity Infinity), tensors {"array": NAME}, and {"dict": [[KEY, VALUE], …]},
+ * {"tuple": […]} and {"set": […]} are those of Python. Bytes are {"bytes": []}: what they were is not kept. */
+HK_API const char *hk_archive_structure(const hk_archive *archive);
 
 /* The same with the source position of the call: see HK_SOURCE. */
 HK_AT_OPTIONS(const hk_status *, hk_save, hk_save_options,

@@ -16,12 +16,13 @@ class Loaded(dict):
 
 
 FORMATS = "safetensors", "npy", "npz"  # in the order of hk_file_format
+_READ = *FORMATS, "torch", "shards"
 
 
-def _format(name):
-    if name is not None and name not in FORMATS:
-        raise ValueError(f"format is {name!r}; None (by the path's ending), {', '.join(map(repr, FORMATS))} would be right")
-    return 0 if name is None else FORMATS.index(name) + 1
+def _format(name, known=FORMATS):
+    if name is not None and name not in known:
+        raise ValueError(f"format is {name!r}; None (by the path's ending), {', '.join(map(repr, known))} would be right")
+    return 0 if name is None else known.index(name) + 1
 
 
 def save(path, arrays, *, metadata=None, compress=False, format=None, wait=True):
@@ -44,15 +45,17 @@ def save(path, arrays, *, metadata=None, compress=False, format=None, wait=True)
 
 
 def load(path, *, names=None, device=None, map=False, format=None, wait=True):
-    """Loads a file of save, or NumPy's: a dict of Arrays with .metadata; of an npy file the Array. format: see save.
+    """Loads a file of save, NumPy's or PyTorch's: a dict of Arrays with .metadata; of an npy file the Array.
 
+    format: "safetensors", "npy", "npz"; "torch" (what torch.save wrote: .pt, .pth, .bin; names are the keys on the way, "model.0.weight", and
+    numbers and texts are metadata); "shards" (several files by an index, .index.json); None: what the path's ending says.
     names: of the arrays to load; None: all, which raises what keeps one of them from being loaded, and says which others there are.
     map: large arrays of CPU devices are the file's pages, so that loading takes no time. The file must not be changed in place or cut short
     while they live, which changes values or kills the process; without map it is read.
     wait=False: returns when it is known what the file has; arrays (of npz files apart) are read while other calls go on, and what is wrong with
     one then fails it.
     """
-    archive = _core._open_archive(path, device, map, _format(format))
+    archive = _core._open_archive(path, device, map, _format(format, _READ))
     known, metadata = archive.facts()
     get = archive.get if wait else archive.get_async
     if names is None and known == [""]:

@@ -99,10 +99,12 @@ static PyObject *save(PyObject *self, PyObject *arguments)
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
 
 static PyObject *archive_facts(PyObject *self, PyObject *unused);
+static PyObject *archive_structure(PyObject *self, PyObject *unused);
 static PyObject *archive_get(PyObject *self, PyObject *name);
 static PyObject *archive_get_async(PyObject *self, PyObject *name);
 static PyMethodDef archive_methods[] = {
     {"facts", archive_facts, METH_NOARGS, NULL},
+    {"structure", archive_structure, METH_NOARGS, NULL},
     {"get", archive_get, METH_O, NULL},
     {"get_async", archive_get_async, METH_O, NULL},
     {NULL, NULL, 0, NULL},
@@ -142,6 +144,16 @@ static PyObject *archive_facts(PyObject *self, PyObject *unused)
     (void)unused;
     const hk_archive *of = archive_handle(self);
     return Py_BuildValue("NN", all_names(of), all_metadata(of));
+}
+
+/* JSON, or None. */
+static PyObject *archive_structure(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const char *text = hk_archive_structure(archive_handle(self));
+    if (text)
+        return py_text(text);
+    Py_RETURN_NONE;
 }
 
 static PyObject *archive_get(PyObject *self, PyObject *text)

@@ -6,9 +6,10 @@
 #include "io/npy.h"
 #include "io/npz.h"
 #include "io/safetensors.h"
+#include "io/shards.h"
+#include "io/torch.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 struct hk_archive {
     atomic_uint refs;
@@ -16,12 +17,12 @@ struct hk_archive {
     char *path;              /* NULL where the call had none */
     hki_device *device;      /* its runtime is retained; NULL: the default one */
     bool may_map;
-    hki_io_source source;
+    hki_io_sources sources; /* entries tell which they are in */
     hki_io_contents contents;
 };
 
 /* For when memory is short; counting it is harmless. */
-static hk_archive no_memory_archive = {.source.file = -1};
+static hk_archive no_memory_archive;
 
 static const hk_status *refusal(const char *operation, hk_code code, const char *format, ...)
     HK_PRINTF(3, 4);
@@ -41,13 +42,18 @@ static const hk_status *refusal(const char *operation, hk_code code, const char 
 
 static bool read_contents(hk_archive *self, hk_file_format format, hki_io_error *error)
 {
+    const hki_io_source *source = self->sources.list;
     switch (format) {
     case HK_FORMAT_NPY:
-        return hki_npy_read(&self->source, &self->contents, error);
+        return hki_npy_read(source, &self->contents, error);
     case HK_FORMAT_NPZ:
-        return hki_npz_read(&self->source, &self->contents, error);
+        return hki_npz_read(source, &self->contents, error);
+    case HK_FORMAT_TORCH:
+        return hki_torch_read(source, &self->contents, error);
+    case HK_FORMAT_SHARDS:
+        return hki_shards_read(self->path, &self->sources, &self->contents, error);
     default:
-        return hki_safetensors_read(&self->source, &self->contents, error);
+        return hki_safetensors_read(source, &self->contents, error);
     }
 }
 
@@ -64,13 +70,15 @@ static const hk_status *open_archive(hk_archive *self, const char *path, hk_file
     if (!hki_io_format_of(path, given, &format, &error))
         return refusal("load", error.code, "%s", error.text);
     self->path = strdup(path);
-    if (!self->path)
+    hki_io_source *source = self->sources.list = calloc(1, sizeof *source);
+    if (!self->path || !source)
         return refusal("load", HK_OUT_OF_MEMORY, "no host memory for an archive");
     hki_show_name(shown, sizeof shown, path);
-    error.code = hki_regular_file_open(path, "pass a file of arrays", &self->source.file,
-                                       &self->source.bytes, why, sizeof why);
+    error.code = hki_regular_file_open(path, "pass a file of arrays", &source->file, &source->bytes,
+                                       why, sizeof why);
     if (error.code != HK_OK)
         return refusal("load", error.code, "%s: %s", shown, why);
+    self->sources.count = 1;
     if (read_contents(self, format, &error))
         return hki_status_ok();
     hki_io_contents_deinit(&self->contents);
@@ -87,10 +95,8 @@ hk_archive *(hk_load)(const char *path, hk_device device, const hk_load_options 
     if (!self)
         return &no_memory_archive;
     HKI_HOLD(held);
-    *self = (hk_archive){.refs = 1,
-                         .device = hki_device_hold(device, &held),
-                         .may_map = options->map,
-                         .source.file = -1};
+    *self =
+        (hk_archive){.refs = 1, .device = hki_device_hold(device, &held), .may_map = options->map};
     if (self->device->runtime)
         hki_runtime_retain(self->device->runtime);
     self->status = open_archive(self, path, options->format);
@@ -110,8 +116,7 @@ void hk_archive_release(hk_archive *self)
         atomic_fetch_sub_explicit(&self->refs, 1, memory_order_acq_rel) != 1)
         return;
     hki_io_contents_deinit(&self->contents);
-    if (self->source.file >= 0)
-        close(self->source.file);
+    hki_io_sources_deinit(&self->sources);
     if (self->device->runtime)
         hki_runtime_release(self->device->runtime);
     hk_status_release(self->status);
@@ -166,6 +171,11 @@ const char *hk_archive_metadata(const hk_archive *self, const char *key)
     return self && key ? hki_io_contents_find_text(&self->contents, key) : NULL;
 }
 
+const char *hk_archive_structure(const hk_archive *self)
+{
+    return self ? self->contents.structure : NULL;
+}
+
 /* ---- arrays ---------------------------------------------------------------------------------------------- */
 
 /* Why there is no such array. */
@@ -198,12 +208,21 @@ static const hki_io_entry *find(const hk_archive *self, const char *name)
                    : NULL;
 }
 
+/* entry: not NULL. */
+static hki_io_origin origin_of(const hk_archive *self, const hki_io_entry *entry)
+{
+    return (hki_io_origin){self->path, &self->sources.list[entry->source], entry};
+}
+
 bool hki_archive_find(const hk_archive *self, const char *name, hki_io_origin *origin)
 {
     if (!self || self == &no_memory_archive || !hk_ok(self->status))
         return false;
-    *origin = (hki_io_origin){self->path, &self->source, find(self, name)};
-    return origin->entry && !origin->entry->unsupported && !origin->entry->is_member;
+    const hki_io_entry *entry = find(self, name);
+    if (!entry)
+        return false;
+    *origin = origin_of(self, entry);
+    return !entry->unsupported && !entry->is_member;
 }
 
 hki_device *hki_archive_device(const hk_archive *self)
@@ -223,7 +242,9 @@ hk_array *(hk_archive_get)(const hk_archive *self, const char *name)
     hk_status_release(status);
     if (x)
         return x;
-    const hki_io_origin origin = {self->path, &self->source, find(self, name)};
-    return origin.entry ? hki_io_make_array(&origin, (hk_device){self->device}, self->may_map)
-                        : refuse_name(self, name);
+    const hki_io_entry *entry = find(self, name);
+    if (!entry)
+        return refuse_name(self, name);
+    const hki_io_origin origin = origin_of(self, entry);
+    return hki_io_make_array(&origin, (hk_device){self->device}, self->may_map);
 }

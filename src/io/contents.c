@@ -125,6 +125,7 @@ void hki_io_contents_deinit(hki_io_contents *self)
     free(self->entries);
     free(self->by_name);
     free(self->metadata);
+    free(self->structure);
     memset(self, 0, sizeof *self);
 }
 

@@ -17,22 +17,21 @@ enum { WHO_BYTES = HKI_NAME_SHOWN_BYTES + HKI_IO_NAME_BYTES + 32 };
 
 /* As they lie in the file. */
 static bool read_raw(const hki_io_source *source, const hki_io_entry *entry, hki_zip_stream *member,
-                     void *to, hki_io_error *error)
+                     void *to, uint64_t bytes, hki_io_error *error)
 {
     if (member)
-        return hki_zip_read(member, to, entry->bytes, error);
-    return hki_io_read(source, entry->offset, to, entry->bytes, error);
+        return hki_zip_read(member, to, bytes, error);
+    return hki_io_read(source, entry->offset, to, bytes, error);
 }
 
-/* From the first axis fastest to the last; element_bytes is 1, 2, 4, 8 or 16. */
+/* From where they lie apart to C order; element_bytes is 1, 2, 4, 8 or 16. */
 static void to_c_order(const hki_io_entry *entry, const char *from, char *to)
 {
     const size_t element_bytes = hk_dtype_bytes(entry->dtype);
-    int64_t at[HK_MAX_NDIM] = {0}, steps[HK_MAX_NDIM], step = (int64_t)element_bytes;
-    for (int axis = 0; axis < entry->shape.ndim; axis++) {
-        steps[axis] = step;
-        step *= entry->shape.dims[axis];
-    }
+    int64_t at[HK_MAX_NDIM] = {0}, steps[HK_MAX_NDIM];
+    for (int axis = 0; axis < entry->shape.ndim; axis++)
+        steps[axis] =
+            entry->shape.dims[axis] > 1 ? entry->strides[axis] * (int64_t)element_bytes : 0;
     for (const char *const end = to + entry->bytes; to < end; to += element_bytes) {
         memcpy(to, from, element_bytes);
         for (int axis = entry->shape.ndim - 1; axis >= 0; axis--) {
@@ -45,12 +44,12 @@ static void to_c_order(const hki_io_entry *entry, const char *from, char *to)
     }
 }
 
-static bool read_fortran(const hki_io_source *source, const hki_io_entry *entry,
+static bool read_strided(const hki_io_source *source, const hki_io_entry *entry,
                          hki_zip_stream *member, void *to, hki_io_error *error)
 {
-    char *values = malloc(entry->bytes + 1);
-    const bool is_good =
-        (values || hki_io_fail_memory(error)) && read_raw(source, entry, member, values, error);
+    char *values = malloc(entry->span_bytes + 1);
+    const bool is_good = (values || hki_io_fail_memory(error)) &&
+                         read_raw(source, entry, member, values, entry->span_bytes, error);
     if (is_good)
         to_c_order(entry, values, to);
     free(values);
@@ -61,7 +60,8 @@ bool hki_io_read_elements(const hki_io_source *source, const hki_io_entry *entry
                           hki_zip_stream *member, void *to, hki_io_error *error)
 {
     uint8_t *values = to;
-    if (!(entry->is_fortran ? read_fortran : read_raw)(source, entry, member, to, error))
+    if (!(entry->is_strided ? read_strided(source, entry, member, to, error)
+                            : read_raw(source, entry, member, to, entry->bytes, error)))
         return false;
     if (entry->is_swapped)
         hki_io_swap(values, entry->bytes, hk_dtype_bytes(hki_dtype_of_parts(entry->dtype)));
@@ -142,7 +142,7 @@ static hk_array *map(const hki_io_source *source, const hki_io_entry *entry, hk_
 /* Whether the bytes in the file are what an array's memory holds. */
 static bool is_as_in_memory(const hki_io_entry *entry)
 {
-    return !entry->is_member && !entry->is_swapped && !entry->is_fortran &&
+    return !entry->is_member && !entry->is_swapped && !entry->is_strided &&
            entry->dtype != HK_BOOL && entry->offset % hk_dtype_bytes(entry->dtype) == 0;
 }
 

@@ -7,8 +7,13 @@
 static const struct {
     const char *ending;
     hk_file_format format;
-} endings[] = {
-    {".safetensors", HK_FORMAT_SAFETENSORS}, {".npy", HK_FORMAT_NPY}, {".npz", HK_FORMAT_NPZ}};
+} endings[] = {{".safetensors", HK_FORMAT_SAFETENSORS},
+               {".npy", HK_FORMAT_NPY},
+               {".npz", HK_FORMAT_NPZ},
+               {".pt", HK_FORMAT_TORCH},
+               {".pth", HK_FORMAT_TORCH},
+               {".bin", HK_FORMAT_TORCH},
+               {".index.json", HK_FORMAT_SHARDS}};
 
 bool hki_io_format_of(const char *path, hk_file_format given, hk_file_format *format,
                       hki_io_error *error)
@@ -16,7 +21,7 @@ bool hki_io_format_of(const char *path, hk_file_format given, hk_file_format *fo
     char shown[HKI_NAME_SHOWN_BYTES];
     const size_t length = strlen(path);
     *format = given;
-    if (given == HK_FORMAT_SAFETENSORS || given == HK_FORMAT_NPY || given == HK_FORMAT_NPZ)
+    if (given >= HK_FORMAT_SAFETENSORS && given <= HK_FORMAT_SHARDS)
         return true;
     if (given != HK_FORMAT_BY_NAME)
         return hki_io_fail(error, HK_INVALID_ARGUMENT,
@@ -31,7 +36,7 @@ bool hki_io_format_of(const char *path, hk_file_format given, hk_file_format *fo
     hki_show_name(shown, sizeof shown, path);
     return hki_io_fail(
         error, HK_INVALID_ARGUMENT,
-        "path is \"%s\"; the ending .safetensors, .npy or .npz would say its format, "
-        "or option format",
+        "path is \"%s\"; the ending .safetensors, .npy, .npz, .pt, .pth, .bin or .index.json would "
+        "say its format, or option format",
         shown);
 }

@@ -284,8 +284,10 @@ bool hki_npy_parse_header(const char *header, size_t header_bytes, uint64_t data
                            needed > data_bytes ? "is truncated" : "has trailing data", needed,
                            data_bytes);
     entry->shape = hk_dims_of(found.sizes, (size_t)found.ndim);
-    entry->is_fortran = found.is_fortran && found.ndim > 1;
-    entry->bytes = needed;
+    entry->bytes = entry->span_bytes = needed;
+    entry->is_strided = found.is_fortran && found.ndim > 1 && needed;
+    for (int64_t axis = 0, stride = 1; axis < found.ndim; stride *= found.sizes[axis++])
+        entry->strides[axis] = stride;
     return true;
 }
 

@@ -107,6 +107,11 @@ static bool check_metadata(hki_io_saving *self)
 static bool check_options(hki_io_saving *self, hk_file_format format)
 {
     const hk_save_options *options = self->options;
+    if (format == HK_FORMAT_TORCH || format == HK_FORMAT_SHARDS)
+        return hki_io_fail(&self->error, HK_UNSUPPORTED,
+                           "format %s is read, not written; PyTorch reads safetensors, whose "
+                           "ending .safetensors would be right",
+                           format == HK_FORMAT_TORCH ? "of torch.save" : "of several files");
     if (options->metadata_count && !options->metadata)
         return hki_io_fail(&self->error, HK_INVALID_ARGUMENT,
                            "option metadata is NULL, but metadata_count is %zu; give them, or 0",

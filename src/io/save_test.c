@@ -30,7 +30,7 @@ static void test_arguments(void)
     const hk_save_entry good = {"x", x};
     refused(NULL, &good, 1, NULL, "argument path is NULL");
     refused("", &good, 1, NULL, "argument path is empty");
-    refused(fixture_path("x.bin"), &good, 1, NULL, "x.bin\"; the ending .safetensors");
+    refused(fixture_path("x.dat"), &good, 1, NULL, "x.dat\"; the ending .safetensors");
     refused(fixture_path("x"), &good, 1, NULL, "the ending .safetensors");
     refused(path, &good, 1, &(hk_save_options){.format = (hk_file_format)77}, "format is 77;");
     refused(path, NULL, 1, NULL, "argument entries is NULL, but count is 1");

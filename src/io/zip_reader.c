@@ -202,8 +202,8 @@ struct hki_zip_stream {
     uint8_t chunk[CHUNK_BYTES];
 };
 
-static bool find_data(const hki_io_source *source, const hki_zip_member *member, uint64_t *at,
-                      hki_io_error *error)
+bool hki_zip_find(const hki_io_source *source, const hki_zip_member *member, uint64_t *at,
+                  hki_io_error *error)
 {
     uint8_t front[FRONT_BYTES];
     const char *const why =
@@ -230,7 +230,7 @@ hki_zip_stream *hki_zip_open(const hki_io_source *source, const hki_zip_member *
                              hki_io_error *error)
 {
     uint64_t at = 0;
-    if (!find_data(source, member, &at, error))
+    if (!hki_zip_find(source, member, &at, error))
         return NULL;
     hki_zip_stream *self = malloc(sizeof *self);
     if (!self) {

@@ -46,7 +46,7 @@ static inline bool fuzz_keep(const void *seed, size_t size)
 
 static inline void fuzz_seed(const uint8_t *seed, size_t size)
 {
-    uint8_t flipped[1024];
+    uint8_t flipped[4096];
     if (fuzz_keep(seed, size))
         return;
     fuzz_require(size <= sizeof flipped, "a seed is too long");
