@@ -196,9 +196,9 @@ static inline void torch_checkpoint(torch_bytes *to)
     torch_tensor(to, (torch_view){.class = "FloatStorage",
                                   .key = "0",
                                   .count = 6,
-                                  .offset = 4,
+                                  .offset = 3,
                                   .ndim = 1,
-                                  .sizes = {2},
+                                  .sizes = {3},
                                   .strides = {1}});
     torch_ops(to, "\x88h\x02)RtR");
     torch_text(to, "1.num_batches_tracked");

@@ -41,7 +41,7 @@
  *
  *     core    base.h status.h device.h array.h index.h number.h random.h runtime.h version.h
  *     calls   ops.h (all operators) kernel.h (a program's own functions) call.h operator.h (by name)
- *     train   autograd.h nn.h optim.h graph.h (captured steps) checkpoint.h
+ *     train   autograd.h nn.h optim.h graph.h (captured steps) weights.h (files of modules) checkpoint.h
  *     data    data.h data_sets.h text.h io.h
  *     models  model.h (networks that others made)
  *     world   collective.h (devices of a process) world.h (processes, machines) owners.h (one
@@ -76,6 +76,7 @@
 #include <hocket/text.h>
 #include <hocket/trace.h>
 #include <hocket/version.h>
+#include <hocket/weights.h>
 #include <hocket/world.h>
 
 #endif

@@ -7,6 +7,7 @@
 
 static PyObject *layer_forward(PyObject *self, PyObject *const *args, Py_ssize_t count);
 static PyObject *layer_entries(PyObject *self, PyObject *unused);
+static PyObject *layer_names(PyObject *self, PyObject *unused);
 static PyObject *layer_given(PyObject *self, PyObject *unused);
 static PyObject *layer_parameters(PyObject *self, PyObject *unused);
 static PyObject *layer_set(PyObject *self, PyObject *arguments);
@@ -22,6 +23,8 @@ static PyMethodDef layer_methods[] = {
      "forward(*inputs)\n--\n\nThe result for these Arrays."},
     {"entries", layer_entries, METH_NOARGS,
      "entries()\n--\n\nA list of (name, Array, whether it is a buffer)."},
+    {"names", layer_names, METH_NOARGS,
+     "names()\n--\n\nA list of (name, PyTorch's name, which part of it, of how many)."},
     {"given", layer_given, METH_NOARGS,
      "given()\n--\n\nA list of (name, Array) that were set before the first call, which is still "
      "to come."},
@@ -442,6 +445,26 @@ static PyObject *layer_entries(PyObject *self, PyObject *unused)
             Py_CLEAR(list);
     }
     free(entries);
+    return list;
+}
+
+static PyObject *layer_names(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    hk_module *module = layer_handle(self);
+    const int count = hk_module_names(module, HK_NAMES_TORCH, NULL, 0);
+    hk_module_name *names = malloc(((size_t)count + 1) * sizeof *names);
+    if (!names)
+        return PyErr_NoMemory();
+    hk_module_names(module, HK_NAMES_TORCH, names, count);
+    PyObject *list = PyList_New(count);
+    for (int i = 0; list && i < count; i++) {
+        PyObject *entry =
+            Py_BuildValue("ssii", names[i].path, names[i].name, names[i].part, names[i].parts);
+        if (!entry || PyList_SetItem(list, i, entry) < 0)
+            Py_CLEAR(list);
+    }
+    free(names);
     return list;
 }
 

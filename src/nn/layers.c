@@ -92,6 +92,7 @@ hk_module *(hk_linear_layer)(int64_t features, const hk_linear_layer_options *op
     if (options)
         layer.options = *options;
     hk_module *self = hk_module_create("linear", linear_forward, &layer, sizeof layer);
+    hki_module_without_bias(self, layer.options.no_bias);
     if (features < 0)
         hki_module_fail(self, HK_INVALID_ARGUMENT, "features is %lld, but must not be negative",
                         (long long)features);

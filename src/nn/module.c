@@ -97,6 +97,12 @@ hk_module *hk_module_create(const char *kind, hk_forward_fn forward, const void 
     return self;
 }
 
+void hki_module_without_bias(hk_module *self, bool is_so)
+{
+    if (is_good(self)) /* else it may be the one that all share */
+        self->has_no_bias = is_so;
+}
+
 void *hk_module_options(hk_module *self)
 {
     return self ? self->options : NULL;

@@ -412,6 +412,7 @@ hk_module *(hk_module_replicate)(hk_module *self, hk_device device)
     copy->origin = hk_module_retain(self);
     copy->is_predicting = self->is_predicting;
     copy->is_frozen = self->is_frozen;
+    copy->has_no_bias = self->has_no_bias;
     copy->init = self->init;
     for (int i = 0; i < self->value_count; i++) {
         const hki_module_value *value = &self->values[i];

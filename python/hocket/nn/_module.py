@@ -5,6 +5,7 @@ import threading as _threading
 from .. import _core, _notebook
 from .._creation import asarray as _asarray
 from .._grad import pause as _pause
+from . import _names
 from ..errors import Error as _Error
 
 _op = _core.operators
@@ -168,8 +169,13 @@ class Module:
         """All modules of the tree, each once."""
         return [module for _, module in self.named_modules()]
 
-    def state(self):
-        """A dict of all arrays of the tree by path, such as "encoder.0.weight". They are its own, not copies."""
+    def state(self, names=None):
+        """A dict of all arrays of the tree by path, such as "encoder.0.weight". They are its own, not copies.
+
+        names: "torch", for the names that PyTorch has for the same layers; those of which it makes one, such as attention's, are put together.
+        """
+        if names is not None:
+            return _names.state(self, names)
         arrays = {}
         for path, module in self.named_modules():
             for name, array in module._own():
@@ -189,16 +195,24 @@ class Module:
         """The arrays that want gradients."""
         return [array for _, array in self.named_parameters()]
 
-    def load(self, arrays, strict=True):
-        """The arrays become those of a dict like that of state(), or of a file of hk.save. Returns the module.
+    def load(self, arrays, strict=True, *, names=None, prefix=None):
+        """The arrays become those of a dict like that of state(), or of a file, as hk.load reads it. Returns the module.
 
         Of what does not fit none is written. Values may be whatever asarray takes, such as NumPy's arrays and PyTorch's tensors.
 
         strict: every array that is there has to be given, and nothing else.
+        names: "torch", where they are by the names that PyTorch has for the same layers, as in its files. Layers that have not been called yet
+        take them too. prefix: what stands before the names, "state_dict"; None: what makes most of them fit. One error tells what is missing,
+        what is left over, and which shapes differ.
         """
         if not isinstance(arrays, dict):
             from .._files import load
             arrays = load(arrays)
+        if names is not None:
+            _names.load(self, arrays, strict, names, prefix)
+            return self
+        if prefix is not None:
+            raise ValueError(f"prefix is {prefix!r}, which is for names='torch'; name the arrays of the dict as state() does")
         arrays = {path: _asarray(array) for path, array in arrays.items()}
         state = self.state()
         missing = [path for path in state if path not in arrays]
@@ -225,10 +239,10 @@ class Module:
         if strict:
             raise KeyError(f"the module has nothing called {path}")
 
-    def save(self, path, metadata=None):
-        """Saves its arrays as one file: see hk.save."""
+    def save(self, path, metadata=None, *, names=None):
+        """Saves its arrays as one file: see hk.save; names: see state."""
         from .._files import save
-        save(path, self.state(), metadata=metadata)
+        save(path, self.state(names), metadata=metadata)
 
     # -- states
 
