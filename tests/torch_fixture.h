@@ -25,7 +25,7 @@ static inline void torch_put(torch_bytes *to, const void *data, size_t bytes)
 static inline void torch_number(torch_bytes *to, uint64_t number, int bytes)
 {
     for (int i = 0; i < bytes; i++)
-        torch_put(to, &(uint8_t){(uint8_t)(number >> 8 * i)}, 1);
+        torch_put(to, &(uint8_t){(uint8_t)(i < 8 ? number >> 8 * i : 0)}, 1);
 }
 
 /* ---- pickles --------------------------------------------------------------------------------------------- */

@@ -157,7 +157,7 @@ def test_networks_by_name(tmp_path, monkeypatch):
     net = torchvision.models.resnet18(num_classes=3).eval()
     assert net(torch.zeros(1, 3, 64, 64)).shape == (1, 3)
     names = list(net.state_dict())
-    assert len(names) == 102 and {"layer2.0.downsample.0.weight", "bn1.running_mean", "fc.bias"} <= set(names)
+    assert len(names) == 122 and {"layer2.0.downsample.0.weight", "bn1.running_mean", "fc.bias"} <= set(names)
     assert sum(p.numel() for p in torchvision.models.resnet18().parameters()) == 11689512
     monkeypatch.setenv("TORCH_HOME", str(tmp_path))
     with pytest.raises(FileNotFoundError, match="the weights of resnet18 are not there.*download.pytorch.org"):

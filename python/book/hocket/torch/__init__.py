@@ -313,17 +313,7 @@ def load(f, map_location=None, weights_only=True):
     Of PyTorch's files only tensors, numbers, texts, and lists and dicts of them are read: never objects of other classes.
     """
     device = _place(map_location)
-    if not _pickled.is_one(f):
-        return _files.load(f, device)
-    return _moved(_pickled.load(f), device)
-
-
-def _moved(value, device):
-    if isinstance(value, _Array):
-        return value if device is None else value.to(device)
-    if isinstance(value, dict):
-        return type(value)((name, _moved(part, device)) for name, part in value.items())
-    return type(value)(_moved(part, device) for part in value) if type(value) in (list, tuple) else value
+    return _pickled.load(f, device) if _pickled.is_one(f) else _files.load(f, device)
 
 
 def get_num_threads():

@@ -77,6 +77,17 @@ class Conv1d(_Conv1d):
 
 class _Norm(_BatchNorm):
     _names = {**_BatchNorm._names, "weight": "gamma", "bias": "beta"}
+    _batches = 0
+
+    def forward(self, input):
+        result = super().forward(input)
+        self._batches += self.training
+        return result
+
+    @property
+    def num_batches_tracked(self):
+        """Of batches that it was trained on, how many; a replay of a captured step counts none."""
+        return _core._convert(self._batches, _core.int64, None)
 
 
 class BatchNorm2d(_Norm):
@@ -168,7 +179,7 @@ class Embedding(_Embedding):
 
 
 class LayerNorm(_LayerNorm):
-    _names = _Norm._names
+    _names = {"weight": "gamma", "bias": "beta"}
 
     def __init__(self, normalized_shape, eps=1e-5):
         sizes = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)

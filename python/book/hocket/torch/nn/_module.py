@@ -47,25 +47,42 @@ class _Methods:
     def replicate(self, device=None):
         return super().replicate(device_of(device))
 
-    def _renamed(self, arrays, to_own):
-        """The same with the names of the layers' own arrays in place of PyTorch's, or the other way round."""
-        names = {path: getattr(module, "_names", {}) for path, module in self.named_modules()}
-        if not to_own:
-            names = {path: {own: name for name, own in known.items()} for path, known in names.items()}
+    def _paths(self):
+        """{PyTorch's path: the layers' own} of arrays whose names differ, whether they are there yet or not."""
         found = {}
-        for key, x in arrays.items():
-            path, dot, name = key.rpartition(".")
-            found[path + dot + names.get(path, {}).get(name, name)] = x
+        for path, module in self.named_modules():
+            prefix = path + "." if path else ""
+            found |= {prefix + name: prefix + own for name, own in getattr(module, "_names", {}).items()}
         return found
+
+    def _counted(self):
+        """{path: module} of those that count batches."""
+        return {f"{path}.num_batches_tracked" if path else "num_batches_tracked": module for path, module in self.named_modules()
+                if hasattr(module, "_batches")}
 
     def state_dict(self):
         """The arrays of the tree by PyTorch's names."""
-        return self._renamed(self.state(), False)
+        names = {own: name for name, own in self._paths().items()}
+        arrays, counted = {names.get(path, path): x for path, x in self.state().items()}, self._counted()
+        ends, found = {name.removesuffix("num_batches_tracked"): name for name in counted}, {}
+        for path, x in arrays.items():
+            found[path] = x
+            prefix = path.removesuffix("running_var")
+            if prefix != path and prefix in ends:
+                found[ends[prefix]] = counted[ends[prefix]].num_batches_tracked
+        return found
+
+    def named_parameters(self):
+        names = {own: name for name, own in self._paths().items()}
+        return [(names.get(path, path), x) for path, x in super().named_parameters()]
 
     def load_state_dict(self, arrays, strict=True):
-        """Of state_dict, or of PyTorch's; counts of batches, which PyTorch's batch norms have besides, are left out."""
-        arrays = {name: x for name, x in arrays.items() if not name.endswith("num_batches_tracked")}
-        self.load(self._renamed(arrays, True), strict)
+        """Of state_dict, or of PyTorch's; counts of batches may be missing, as in files of before they were kept."""
+        names, counted = self._paths(), self._counted()
+        self.load({names.get(path, path): x for path, x in arrays.items() if path not in counted}, strict)
+        for path, module in counted.items():
+            if path in arrays:
+                module._batches = int(arrays[path])
 
     def save(self, path):
         """The parameters, as torch.save(module.state_dict(), path) saves them."""

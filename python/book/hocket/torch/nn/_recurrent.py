@@ -23,6 +23,9 @@ class _Recurrent(Module):
             cell = self._kind(hidden_size, whole_state=True)
             cell.build((1, 1, input_size if number < self._directions else hidden_size * self._directions))
             setattr(self, f"l{number}", cell)
+        weights = "weight_ih", "weight_hh", "bias_ih", "bias_hh"
+        self._names = {f"{name}_l{number // self._directions}" + "_reverse" * (number % self._directions): f"l{number}.{name}"
+                       for number in range(num_layers * self._directions) for name in weights}
 
     @property
     def _cells(self):
@@ -31,7 +34,8 @@ class _Recurrent(Module):
     @property
     def _parameters(self):
         """The parameters by PyTorch's names, such as weight_ih_l0."""
-        return {f"{name}_l{number}": array for number, cell in enumerate(self._cells) for name, array in cell._own()}
+        arrays = {f"l{number}.{name}": array for number, cell in enumerate(self._cells) for name, array in cell._own()}
+        return {name: arrays[own] for name, own in self._names.items()}
 
     @property
     def _flat_weights_names(self):
