@@ -1,64 +1,11 @@
 #include "io/pickle.h"
 
+#include "io/pickle_opcodes.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Those of protocols 2 and later; numbers and texts of protocol 0 are not read. */
-enum opcode {
-    OP_MARK = '(',
-    OP_STOP = '.',
-    OP_POP = '0',
-    OP_POP_MARK = '1',
-    OP_DUP = '2',
-    OP_FLOAT = 'G',
-    OP_INT4 = 'J',
-    OP_INT1 = 'K',
-    OP_INT2 = 'M',
-    OP_NONE = 'N',
-    OP_PERSISTENT = 'Q',
-    OP_REDUCE = 'R',
-    OP_TEXT4 = 'X',
-    OP_OLD_TEXT4 = 'T',
-    OP_OLD_TEXT1 = 'U',
-    OP_BYTES4 = 'B',
-    OP_BYTES1 = 'C',
-    OP_APPEND = 'a',
-    OP_BUILD = 'b',
-    OP_GLOBAL = 'c',
-    OP_DICT = 'd',
-    OP_EMPTY_DICT = '}',
-    OP_APPENDS = 'e',
-    OP_GET1 = 'h',
-    OP_GET4 = 'j',
-    OP_LIST = 'l',
-    OP_EMPTY_LIST = ']',
-    OP_PUT1 = 'q',
-    OP_PUT4 = 'r',
-    OP_SET_ITEM = 's',
-    OP_SET_ITEMS = 'u',
-    OP_TUPLE = 't',
-    OP_EMPTY_TUPLE = ')',
-    OP_PROTOCOL = 0x80,
-    OP_NEW = 0x81,
-    OP_TUPLE1 = 0x85,
-    OP_TUPLE2 = 0x86,
-    OP_TUPLE3 = 0x87,
-    OP_TRUE = 0x88,
-    OP_FALSE = 0x89,
-    OP_LONG1 = 0x8A,
-    OP_LONG4 = 0x8B,
-    OP_TEXT1 = 0x8C,
-    OP_TEXT8 = 0x8D,
-    OP_BYTES8 = 0x8E,
-    OP_EMPTY_SET = 0x8F,
-    OP_ADD_ITEMS = 0x90,
-    OP_FROZEN_SET = 0x91,
-    OP_STACK_GLOBAL = 0x93,
-    OP_MEMOIZE = 0x94,
-    OP_FRAME = 0x95,
-    OP_BYTE_ARRAY8 = 0x96
-};
 #define NOTHING UINT32_MAX
 enum { MOST_PROTOCOL = 5 };
 
