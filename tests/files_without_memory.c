@@ -2,6 +2,7 @@
  * leaves what there was. */
 #include "failing_memory.h"
 #include "tests/io_fixture.h"
+#include "tests/torch_fixture.h"
 
 enum { MOST = 2000 }; /* allocations of one call */
 
@@ -39,6 +40,54 @@ static void test_loading(const char *path, bool all)
         const double sum = sum_of(path);
         failed = failing_end();
         CHECK(sum == 100 || (failed && sum == -1));
+    }
+    CHECK(after > 3 && after < MOST);
+}
+
+/* A tensor of 100 ones, which lie in another order. */
+static void write_torch(const char *path)
+{
+    static torch_bytes pickle;
+    static torch_zip zip;
+    float ones[100];
+    for (int i = 0; i < 100; i++)
+        ones[i] = 1;
+    torch_begin(&pickle);
+    torch_ops(&pickle, "}");
+    torch_text(&pickle, "0.weight");
+    torch_tensor(&pickle, (torch_view){.class = "FloatStorage",
+                                       .key = "0",
+                                       .count = 100,
+                                       .ndim = 2,
+                                       .sizes = {10, 10},
+                                       .strides = {1, 10}});
+    torch_ops(&pickle, "s.");
+    zip = (torch_zip){0};
+    torch_member(&zip, "a/data.pkl", pickle.data, pickle.bytes);
+    torch_member(&zip, "a/data/0", ones, sizeof ones);
+    torch_finish(&zip);
+    fixture_write(path, zip.file.data, zip.file.bytes);
+}
+
+/* What has been loaded is in the module, and where it could not be, nothing is. */
+static void test_weights(const char *path, bool all)
+{
+    int after = 0, failed = 1;
+    for (; failed && after < MOST; after++) {
+        HK_SCOPE;
+        hk_module *net =
+            hk_sequential(hk_linear_layer(10, &(hk_linear_layer_options){.no_bias = true}));
+        hk_array *x = hk_full(hk_shape(1, 10), 1, HK_F32, (hk_device){0});
+        CHECK(hk_ok(hk_wait(x)));
+        failing_begin(after, all);
+        const bool is_good =
+            hk_ok(hk_module_load(net, path, &(hk_module_load_options){.names = HK_NAMES_TORCH}));
+        failed = failing_end();
+        CHECK(failed || is_good);
+        float sums[10];
+        if (is_good && hk_ok(hk_to_host(hk_forward(net, x), sums, sizeof sums)))
+            CHECK(sums[0] == 10);
+        hk_module_release(net);
     }
     CHECK(after > 3 && after < MOST);
 }
@@ -85,6 +134,15 @@ int main(void)
             test_loading(path, all);
         }
         unlink(path);
+    }
+    const char *torch = fixture_path("x.pt"), *shards = fixture_path("x.index.json");
+    static const char index[] = "{\"weight_map\": {\"0.weight\": \"x.pt\"}}";
+    write_torch(torch);
+    fixture_write(shards, index, sizeof index - 1);
+    for (int all = 0; all < 2; all++) {
+        test_loading(torch, all);
+        test_loading(shards, all);
+        test_weights(torch, all);
     }
     hk_failures_clear();
     fixture_end();

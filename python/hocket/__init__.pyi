@@ -537,7 +537,7 @@ def less_equal(x: _ArrayLike, y: _ArrayLike) -> Array:
 def linspace(start: Any, stop: Any, /, num: int, *, dtype: _DTypeLike | None = ..., device: _DeviceLike | None = ..., endpoint: _b.bool = ...) -> Array:
     """num numbers from start to stop at even distances; float32, or complex64 of complex ones, unless dtype says otherwise."""
 def load(path: Any, *, names: Any = ..., device: _DeviceLike | None = ..., map: Any = ..., format: Any = ..., wait: Any = ...) -> Any:
-    """Loads a file of save, or NumPy's: a dict of Arrays with .metadata; of an npy file the Array. format: see save."""
+    """Loads a file of save, NumPy's or PyTorch's: a dict of Arrays with .metadata; of an npy file the Array."""
 def load_checkpoint(path: Any, **parts: Any) -> Any:
     """What save_checkpoint saved: loads those of the given parts that have load(), and the random stream; gives the others as a dict."""
 def log(x: _ArrayLike) -> Array:
