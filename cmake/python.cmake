@@ -67,6 +67,10 @@ if(TARGET hocket_onnx)
   add_dependencies(hocket_python hocket_onnx)
   install(TARGETS hocket_onnx LIBRARY DESTINATION hocket COMPONENT python EXCLUDE_FROM_ALL)
 endif()
+if(TARGET hocket_text)
+  add_dependencies(hocket_python hocket_text)
+  install(TARGETS hocket_text LIBRARY DESTINATION hocket COMPONENT python EXCLUDE_FROM_ALL)
+endif()
 
 # pip install: see pyproject.toml
 install(TARGETS hocket_python LIBRARY DESTINATION hocket COMPONENT python EXCLUDE_FROM_ALL)

@@ -43,6 +43,8 @@
  *     calls   ops.h (all operators) kernel.h (a program's own functions) call.h operator.h (by name)
  *     train   autograd.h nn.h optim.h graph.h (captured steps) weights.h (files of modules) checkpoint.h
  *     data    data.h data_sets.h text.h io.h
+ *     train   autograd.h nn.h optim.h graph.h (captured steps) checkpoint.h
+ *     data    data.h data_sets.h text.h tokenizer.h io.h
  *     models  model.h (networks that others made)
  *     world   collective.h (devices of a process) world.h (processes, machines) owners.h (one
  *             program on all of them) split.h (a network over several)
@@ -74,6 +76,7 @@
 #include <hocket/split.h>
 #include <hocket/status.h>
 #include <hocket/text.h>
+#include <hocket/tokenizer.h>
 #include <hocket/trace.h>
 #include <hocket/version.h>
 #include <hocket/weights.h>

@@ -26,6 +26,7 @@ from ._grad import *  # noqa: E402,F401,F403
 from ._files import load, load_checkpoint, save, save_checkpoint  # noqa: E402
 from ._runs import *  # noqa: E402,F401,F403
 from ._models import *  # noqa: E402,F401,F403
+from ._tokenizers import *  # noqa: E402,F401,F403
 from ._tasks import *  # noqa: E402,F401,F403
 from . import random  # noqa: E402
 from .random import seed  # noqa: E402

@@ -94,6 +94,7 @@ bool py_runs_init(PyObject *module);
 bool py_ranks_init(PyObject *module);
 bool py_tasks_init(PyObject *module);
 bool py_models_init(PyObject *module);
+bool py_tokenizers_init(PyObject *module);
 bool py_promises_init(PyObject *module);
 /* An array of a task or promise, as what has a buffer. owner: kept with it; NULL: nobody. */
 PyObject *py_task_view(hk_task_view of, bool is_read_only, PyObject *owner);
