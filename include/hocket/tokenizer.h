@@ -57,9 +57,10 @@ HK_API bool hk_tokenizer_is_special(const hk_tokenizer *tokenizer, int64_t id);
 
 /* May be NULL: defaults. */
 typedef struct hk_encode_options {
-    bool no_special;      /* nothing is put around the text, as "[CLS]" */
-    bool special_as_text; /* "[CLS]" within the text is text, not that token: for texts of strangers */
-    int64_t most_tokens;  /* as many at most, with those put around (default: as the file says; -1:
+    bool no_special; /* nothing is put around the text, as "[CLS]" */
+    bool
+        special_as_text; /* "[CLS]" within the text is text, not that token: for texts of strangers */
+    int64_t most_tokens; /* as many at most, with those put around (default: as the file says; -1:
                              no limit). Others are cut off at the end, or where the file says */
     /* Of batches: each row has so many at least (default: as many as the longest, or as the file
      * says). */

@@ -44,10 +44,10 @@ static bool normalize(text_added *it, const text_normalizer *normalizer, hk_text
     bool is_good = true;
     if (it->is_normalized && normalizer) {
         is_good = text_normalize(normalizer, it->content.data, it->content.bytes, &made, problem);
-        if (is_good && (made.count != it->content.bytes ||
-                        memcmp(made.data, it->content.data, made.count)))
-            is_good = text_string_copy(&it->normalized, made.count ? made.data : "", made.count,
-                                       problem);
+        if (is_good &&
+            (made.count != it->content.bytes || memcmp(made.data, it->content.data, made.count)))
+            is_good =
+                text_string_copy(&it->normalized, made.count ? made.data : "", made.count, problem);
     }
     text_buffer_free(&made);
     return is_good;
@@ -108,8 +108,7 @@ static bool add(text_added_set *self, const json_t *json, const text_vocabulary 
         text_string_free(&it.content);
         return false;
     }
-    const int64_t place =
-        text_vocabulary_find(&self->places, it.content.data, it.content.bytes);
+    const int64_t place = text_vocabulary_find(&self->places, it.content.data, it.content.bytes);
     id = text_vocabulary_find(model, it.content.data, it.content.bytes);
     if (place >= 0)
         id = self->tokens[place].id;

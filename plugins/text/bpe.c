@@ -79,7 +79,8 @@ static bool read_merge(text_model *model, const json_t *it, size_t rank, text_bu
                         halves[1].bytes - self->prefix.bytes);
     if (token->failed)
         return text_no_memory(problem);
-    ids[2] = token->count ? text_vocabulary_find(&model->vocabulary, token->data, token->count) : -1;
+    ids[2] =
+        token->count ? text_vocabulary_find(&model->vocabulary, token->data, token->count) : -1;
     if (ids[0] < 0 || ids[1] < 0 || ids[2] < 0 || halves[1].bytes < self->prefix.bytes)
         return text_wrong(problem, HK_BAD_DATA,
                           "model: merges: entry %zu, \"%.40s\" and \"%.40s\", is not of the "
@@ -133,7 +134,8 @@ static bool read_unknown(text_model *model, const json_t *json, hk_text_problem 
     const bool is_good = !text.data || model->bpe.unknown >= 0;
     if (!is_good)
         text_wrong(problem, HK_BAD_DATA,
-                   "model of type \"BPE\": unk_token \"%.60s\" is not of the vocabulary", text.data);
+                   "model of type \"BPE\": unk_token \"%.60s\" is not of the vocabulary",
+                   text.data);
     text_string_free(&text);
     return is_good;
 }
@@ -211,9 +213,8 @@ static bool add_symbol(word *self, int64_t id)
     text_room *room = self->room;
     if (self->count == room->symbol_capacity) {
         const size_t capacity = room->symbol_capacity ? 2 * room->symbol_capacity : 64;
-        symbol *symbols = capacity < INT32_MAX
-                              ? realloc(room->symbols, capacity * sizeof(symbol))
-                              : NULL;
+        symbol *symbols =
+            capacity < INT32_MAX ? realloc(room->symbols, capacity * sizeof(symbol)) : NULL;
         if (!symbols)
             return text_no_memory(self->problem);
         room->symbols = symbols;
@@ -283,8 +284,8 @@ static bool spell(const text_model *model, word *self, const char *data, size_t 
             continue;
         }
         const bool has_more = (bpe->prefix.bytes && !is_first) || (bpe->suffix.bytes && is_last);
-        if (bpe->falls_back && add_bytes(self, has_more ? token->data : data + at,
-                                         has_more ? token->count : length))
+        if (bpe->falls_back &&
+            add_bytes(self, has_more ? token->data : data + at, has_more ? token->count : length))
             continue;
         if (bpe->unknown < 0)
             continue;
@@ -314,8 +315,7 @@ static void rate(const text_bpe *bpe, symbol *symbols, int32_t at)
     if (at < 0)
         return;
     const int32_t next = symbols[at].next;
-    const text_merge *merge =
-        next < 0 ? NULL : merge_of(bpe, symbols[at].id, symbols[next].id);
+    const text_merge *merge = next < 0 ? NULL : merge_of(bpe, symbols[at].id, symbols[next].id);
     symbols[at].rank = merge ? merge->rank : UINT32_MAX;
 }
 

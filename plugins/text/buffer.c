@@ -44,9 +44,8 @@ static bool grow(void **data, size_t count, size_t *capacity, size_t more, size_
 }
 
 #define GROW(self, more)                                                                           \
-    ((self)->failed ||                                                                             \
-     ((self)->failed = !grow((void **)&(self)->data, (self)->count, &(self)->capacity, (more),     \
-                             sizeof *(self)->data)))
+    ((self)->failed || ((self)->failed = !grow((void **)&(self)->data, (self)->count,              \
+                                               &(self)->capacity, (more), sizeof *(self)->data)))
 
 void text_buffer_add(text_buffer *self, const char *data, size_t bytes)
 {

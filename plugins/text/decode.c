@@ -9,7 +9,8 @@ typedef enum kind { BYTES, WORD_PIECE, SUFFIX, FALLBACK, FUSE, STRIP, REPLACE } 
 
 typedef struct step {
     kind kind;
-    text_string prefix; /* WORD_PIECE, SUFFIX, STRIP: what is stripped; REPLACE: what comes instead */
+    text_string
+        prefix; /* WORD_PIECE, SUFFIX, STRIP: what is stripped; REPLACE: what comes instead */
     bool cleans;
     int64_t start, stop;
     text_pattern *pattern;
@@ -231,10 +232,10 @@ static void exchange(text_buffer *text, size_t begin, const char *what, size_t b
 /* Blanks go that words of English do not have. */
 static void clean_up(text_buffer *text, size_t begin)
 {
-    static const char *const rows[][2] = {
-        {" .", "."},     {" ?", "?"},     {" !", "!"},   {" ,", ","},
-        {" ' ", "'"},    {" n't", "n't"}, {" 'm", "'m"}, {" do not", " don't"},
-        {" 's", "'s"},   {" 've", "'ve"}, {" 're", "'re"}};
+    static const char *const rows[][2] = {{" .", "."},     {" ?", "?"},           {" !", "!"},
+                                          {" ,", ","},     {" ' ", "'"},          {" n't", "n't"},
+                                          {" 'm", "'m"},   {" do not", " don't"}, {" 's", "'s"},
+                                          {" 've", "'ve"}, {" 're", "'re"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         exchange(text, begin, rows[i][0], strlen(rows[i][0]), rows[i][1]);
 }

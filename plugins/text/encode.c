@@ -60,7 +60,8 @@ static bool encode_between(const text_tokenizer *self, const char *data, size_t 
 }
 
 static bool encode_text(const text_tokenizer *self, const char *data, size_t bytes,
-                        bool special_as_text, workroom *room, text_ids *ids, hk_text_problem *problem)
+                        bool special_as_text, workroom *room, text_ids *ids,
+                        hk_text_problem *problem)
 {
     const text_cuts *cuts = &room->cuts;
     room->cuts.count = 0;

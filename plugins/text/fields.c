@@ -69,8 +69,7 @@ bool text_get_string(const json_t *object, const char *what, const char *key, te
     if (it && !json_is_string(it))
         return text_wrong(problem, HK_BAD_DATA, "%s: %s is %s; expected a text", what, key,
                           kind_of(it));
-    return !it ||
-           text_string_copy(value, json_string_value(it), json_string_length(it), problem);
+    return !it || text_string_copy(value, json_string_value(it), json_string_length(it), problem);
 }
 
 bool text_need_string(const json_t *object, const char *what, const char *key, text_string *value,

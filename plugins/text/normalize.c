@@ -167,8 +167,8 @@ static void clean(const step *it, const char *data, size_t bytes, text_buffer *t
     for (size_t at = 0; at < bytes; at += length) {
         const uint32_t c = text_letter(data + at, &length);
         const bool is_space = text_is_space(c);
-        if (it->cleans && (c == 0 || c == 0xFFFD ||
-                           (c != '\t' && c != '\n' && c != '\r' && text_is_control(c))))
+        if (it->cleans &&
+            (c == 0 || c == 0xFFFD || (c != '\t' && c != '\n' && c != '\r' && text_is_control(c))))
             continue;
         if (it->cleans && is_space) {
             text_buffer_add(to, " ", 1);

@@ -73,8 +73,8 @@ static bool read_padding(hk_tokenizer_source *source, const json_t *json, hk_tex
         !text_get_integer(json, what, "pad_type_id", 0, INT32_MAX, &type, problem) ||
         !text_get_integer(json, what, "pad_to_multiple_of", 0, INT32_MAX, &source->pad_multiple,
                           problem) ||
-        (json_is_object(strategy) && !text_get_integer(strategy, what, "Fixed", 0, INT32_MAX,
-                                                       &source->pad_length, problem)))
+        (json_is_object(strategy) &&
+         !text_get_integer(strategy, what, "Fixed", 0, INT32_MAX, &source->pad_length, problem)))
         return false;
     source->pad_id = (int32_t)id;
     source->pad_type = (int32_t)type;

@@ -24,10 +24,12 @@ struct text_pattern {
 
 /* White_Space; letters, marks, digits, connectors and symbols that Unicode calls alphabetic.
  * PCRE2's own \s and \w are a little others. */
-#define SPACE "\\x{9}-\\x{d}\\x{20}\\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}"   \
-              "\\x{202f}\\x{205f}\\x{3000}"
-#define WORD  "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}"                \
-              "\\x{1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}"
+#define SPACE                                                                                      \
+    "\\x{9}-\\x{d}\\x{20}\\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}"             \
+    "\\x{202f}\\x{205f}\\x{3000}"
+#define WORD                                                                                       \
+    "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}"                    \
+    "\\x{1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}"
 
 typedef struct rewriter {
     const char *from;
@@ -76,7 +78,7 @@ static bool property(rewriter *self, bool in_class, const char *name, size_t byt
 {
     const bool is_category = bytes >= 1 && bytes <= 2 && strchr("LMNPS", *name);
     const bool is_without = look(self, 1) == 'P';
-    const size_t length = bytes + 4; /* \p{} */
+    const size_t length = bytes + 4;              /* \p{} */
     if (!is_category || (is_without && in_class)) /* nearly the same */
         return copies(self, length);
     if (!in_class)
@@ -287,9 +289,9 @@ bool text_pattern_compile(const char *expression, size_t bytes, text_pattern **p
         return text_wrong(problem, HK_UNSUPPORTED, "a pattern has %zu bytes; expected at most %d",
                           bytes, MOST_BYTES);
     const bool is_good =
-        rewrite(&self) && compile(self.to.data ? self.to.data : "", self.to.count,
-                                  PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, pattern,
-                                  problem);
+        rewrite(&self) &&
+        compile(self.to.data ? self.to.data : "", self.to.count,
+                PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, pattern, problem);
     text_buffer_free(&self.to);
     return is_good;
 }

@@ -281,7 +281,8 @@ bool text_process(const text_processor *self, const text_truncation *truncation,
     if (truncation->most >= 0) {
         if ((uint64_t)truncation->most < special)
             return text_wrong(problem, HK_INVALID_ARGUMENT,
-                              "at most %" PRId64 " tokens are wanted, but %zu are put around a text",
+                              "at most %" PRId64
+                              " tokens are wanted, but %zu are put around a text",
                               truncation->most, special);
         if (!truncate(truncation, (size_t)truncation->most - special, sequences, is_pair, problem))
             return false;

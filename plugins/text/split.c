@@ -83,8 +83,8 @@ static bool read_bytes(text_splitter *self, const json_t *json, hk_text_problem 
     if (!text_get_flag(json, what, "add_prefix_space", &adds_space, problem) ||
         !text_get_flag(json, what, "use_regex", &is_split, problem))
         return false;
-    step *it = add(self,
-                   (step){.kind = BYTES, .behavior = ISOLATED, .adds_space = adds_space}, problem);
+    step *it =
+        add(self, (step){.kind = BYTES, .behavior = ISOLATED, .adds_space = adds_space}, problem);
     return it && (!is_split || text_pattern_compile(gpt2, strlen(gpt2), &it->pattern, problem));
 }
 
@@ -117,8 +117,8 @@ static bool read_punctuation(text_splitter *self, const json_t *json, hk_text_pr
 {
     step *it = add(
         self, (step){.kind = LETTERS, .behavior = ISOLATED, .is_in = text_is_punctuation}, problem);
-    return it && read_behavior(json, "pre_tokenizer of type \"Punctuation\"", &it->behavior,
-                               problem);
+    return it &&
+           read_behavior(json, "pre_tokenizer of type \"Punctuation\"", &it->behavior, problem);
 }
 
 static bool read_words(text_splitter *self, const json_t *json, hk_text_problem *problem)

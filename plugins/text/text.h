@@ -227,7 +227,7 @@ typedef struct text_added_set {
      * before the text is normalised, and behind. */
     uint32_t *order[2];
     size_t order_count[2];
-    bool begins[2][256]; /* whether some token begins with that byte */
+    bool begins[2][256];    /* whether some token begins with that byte */
     text_vocabulary places; /* in tokens, by content */
     uint32_t *by_id;        /* places, sorted */
 } text_added_set;
@@ -299,8 +299,7 @@ typedef struct text_tokenizer {
 
 /* encode.c */
 bool text_encode(const hk_tokenizer_source *source, const hk_text *text,
-                 const hk_encode_options *options, hk_token_list *tokens,
-                 hk_text_problem *problem);
+                 const hk_encode_options *options, hk_token_list *tokens, hk_text_problem *problem);
 char *text_decode_ids(const hk_tokenizer_source *source, const int32_t *ids, int64_t count,
                       const hk_decode_options *options, size_t *bytes, hk_text_problem *problem);
 

@@ -191,9 +191,9 @@ static uint32_t later_lower(uint32_t letter)
     static const struct {
         uint32_t first, last;
         int32_t offset;
-    } rows[] = {{0x1C89, 0x1C89, 1},      {0xA7CB, 0xA7CB, -0xA567}, {0xA7CC, 0xA7CC, 1},
-                {0xA7CE, 0xA7CE, 1},      {0xA7D2, 0xA7D2, 1},       {0xA7D4, 0xA7D4, 1},
-                {0xA7DA, 0xA7DA, 1},      {0xA7DC, 0xA7DC, -0xA641}, {0x10D50, 0x10D65, 0x20},
+    } rows[] = {{0x1C89, 0x1C89, 1},     {0xA7CB, 0xA7CB, -0xA567}, {0xA7CC, 0xA7CC, 1},
+                {0xA7CE, 0xA7CE, 1},     {0xA7D2, 0xA7D2, 1},       {0xA7D4, 0xA7D4, 1},
+                {0xA7DA, 0xA7DA, 1},     {0xA7DC, 0xA7DC, -0xA641}, {0x10D50, 0x10D65, 0x20},
                 {0x16EA0, 0x16EB8, 0x1B}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (letter >= rows[i].first && letter <= rows[i].last)
@@ -222,8 +222,25 @@ static bool is_ascii(const char *data, size_t bytes)
     return all < 0x80;
 }
 
+static void normal_form(utf8proc_option_t options, const char *data, size_t bytes, text_buffer *to)
+{
+    utf8proc_uint8_t *made = NULL;
+    if (!bytes)
+        return;
+    const utf8proc_ssize_t count =
+        utf8proc_map((const utf8proc_uint8_t *)data, (utf8proc_ssize_t)bytes, &made, options);
+    if (count < 0)
+        to->failed = true; /* the text is UTF-8: nothing but memory is missing */
+    else
+        text_buffer_add(to, (const char *)made, (size_t)count);
+    free(made);
+}
+
 void text_normal_form(text_form form, const char *data, size_t bytes, text_buffer *to)
 {
+    /* Is before the first consonant that ends a syllable of Hangul, and no one: it stays, and what
+     * is before and behind it never meets. utf8proc, up to 2.8 at least, loses it in syllables. */
+    static const char no_consonant[] = "\xE1\x86\xA7";
     static const utf8proc_option_t options[] = {
         [TEXT_NFC] = UTF8PROC_STABLE | UTF8PROC_COMPOSE,
         [TEXT_NFD] = UTF8PROC_STABLE | UTF8PROC_DECOMPOSE,
@@ -234,14 +251,14 @@ void text_normal_form(text_form form, const char *data, size_t bytes, text_buffe
         text_buffer_add(to, data, bytes);
         return;
     }
-    utf8proc_uint8_t *made = NULL;
-    const utf8proc_ssize_t count = utf8proc_map((const utf8proc_uint8_t *)data,
-                                                (utf8proc_ssize_t)bytes, &made, options[form]);
-    if (count < 0)
-        to->failed = true; /* the text is UTF-8: nothing but memory is missing */
-    else
-        text_buffer_add(to, (const char *)made, (size_t)count);
-    free(made);
+    for (size_t at = 0; at < bytes;) {
+        const char *next = memmem(data + at, bytes - at, no_consonant, 3);
+        const size_t end = next ? (size_t)(next - data) : bytes;
+        normal_form(options[form], data + at, end - at, to);
+        if (next)
+            text_buffer_add(to, no_consonant, 3);
+        at = end + (next ? 3 : 0);
+    }
 }
 
 /* ---- bytes as letters ------------------------------------------------------------------------- */

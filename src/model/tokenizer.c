@@ -51,7 +51,8 @@ static const hk_status *open_source(hk_tokenizer *self, const char *path, const 
     } entry;
     if (!is_name(name))
         return refusal(what, HK_INVALID_ARGUMENT,
-                       "the option plugin is \"%.60s\"; expected small letters, digits and _", name);
+                       "the option plugin is \"%.60s\"; expected small letters, digits and _",
+                       name);
     void *plugin = hki_plugin_open(name, why, sizeof why);
     if (!plugin)
         return refusal(what, HK_NOT_FOUND,
@@ -205,9 +206,9 @@ hk_array *(hk_tokenizer_encode)(const hk_tokenizer *self, const char *text, size
     hk_token_list tokens = {.ids = NULL};
     const hk_text its = {.text = text, .bytes = bytes};
     const hk_status *status = encode(self, "tokenizer_encode", &its, options, &tokens);
-    hk_array *ids = status ? failed("tokenizer_encode", status)
-                           : (hk_from_host)(tokens.ids, hk_shape(tokens.count), HK_I32,
-                                            (hk_device){NULL});
+    hk_array *ids =
+        status ? failed("tokenizer_encode", status)
+               : (hk_from_host)(tokens.ids, hk_shape(tokens.count), HK_I32, (hk_device){NULL});
     tokens_free(&tokens);
     return ids;
 }
@@ -250,8 +251,8 @@ typedef struct batch {
 /* NULL, or what is wrong, counted. */
 static const hk_status *set_width(batch *self, const hk_encode_options *options)
 {
-    int64_t width = options && options->least_tokens > 0 ? options->least_tokens
-                                                         : self->source->pad_length;
+    int64_t width =
+        options && options->least_tokens > 0 ? options->least_tokens : self->source->pad_length;
     const int64_t multiple = self->source->pad_multiple;
     for (int64_t i = 0; i < self->count; i++)
         width = self->rows[i].count > width ? self->rows[i].count : width;

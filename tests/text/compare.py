@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""compare.py [--lines N] [--seed N] [--keep FOLDER]: ids and texts of Hocket's tokenizers beside those of Hugging Face's package.
+"""compare.py [--lines N] [--seed N] [--samples FOLDER]: ids and texts of Hocket's tokenizers beside those of Hugging Face's package.
 
 By a Python that has the package tokenizers, with PYTHONPATH=build/release/python. Trains small tokenizers of every supported kind on lines
 of many languages and rubbish, which it makes up itself; then encodes and decodes other lines by both. Prints a line for each tokenizer,
-and each difference up to ten; fails where there is one."""
+and each difference up to ten; fails where there is one. --samples writes small ones, with what the package makes of some lines, for
+python/tests/test_tokenizers.py: tests/text/samples."""
 import argparse
+import json
 import os
 import random
 import sys
@@ -88,11 +90,14 @@ O200K = (r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}
 CL100K = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s*[\r\n]|\s+(?!\S)|\s+")
 
 
-def byte_bpe(lines, splitter, size=2000, **options):
+SIZES = {"bytes": 2000, "pieces": 6000, "alphabet": 3000}
+
+
+def byte_bpe(lines, splitter, **options):
     it = Tokenizer(models.BPE(**options))
     it.pre_tokenizer = splitter
     it.decoder = decoders.ByteLevel()
-    it.train_from_iterator(lines, trainers.BpeTrainer(vocab_size=size, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+    it.train_from_iterator(lines, trainers.BpeTrainer(vocab_size=SIZES["bytes"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
                                                       special_tokens=["<|end|>"], show_progress=False))
     return it
 
@@ -152,7 +157,7 @@ def word_piece(lines, normalizer, splitter, decoder=None):
     it.normalizer = normalizer
     it.pre_tokenizer = splitter
     it.decoder = decoder or decoders.WordPiece()
-    it.train_from_iterator(lines, trainers.WordPieceTrainer(vocab_size=6000, limit_alphabet=3000, show_progress=False,
+    it.train_from_iterator(lines, trainers.WordPieceTrainer(vocab_size=SIZES["pieces"], limit_alphabet=SIZES["alphabet"], show_progress=False,
                                                             special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]))
     return it
 
@@ -240,6 +245,20 @@ def check_batch(theirs, ours, lines):
     assert [e.type_ids for e in wanted] == got.types.tolist()
 
 
+def write_samples(folder, training, lines):
+    SIZES.update(bytes=360, pieces=700, alphabet=300)
+    for kind in (gpt2, roberta, llama3, bert):
+        it = kind(training)
+        it.save(os.path.join(folder, f"{kind.__name__}.json"), pretty=False)
+        with open(os.path.join(folder, f"{kind.__name__}_lines.json"), "w") as file:
+            for at, text in enumerate(lines[:40]):
+                pair = lines[at - 1] if at % 10 == 9 else None
+                ids = it.encode(text, pair).ids
+                json.dump([text, pair, ids, it.decode(ids)], file)
+                file.write("\n")
+    return False
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--lines", type=int, default=10000)
@@ -247,9 +266,12 @@ def main():
     arguments.add_argument("--keep", help="a folder for the tokenizers")
     arguments.add_argument("--train", type=int, default=5000, help="lines to train on")
     arguments.add_argument("--kinds", default="", help="some of them, with commas between")
+    arguments.add_argument("--samples", help="write small tokenizers and lines into this folder, and compare nothing")
     options = arguments.parse_args()
     draw = random.Random(options.seed)
     training, lines = [line(draw) for _ in range(options.train)], [line(draw) for _ in range(options.lines)]
+    if options.samples:
+        return write_samples(options.samples, training, lines)
     differences = 0
     print(f"tokenizers {tokenizers.__version__}")
     with tempfile.TemporaryDirectory() as folder:
