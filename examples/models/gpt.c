@@ -13,7 +13,9 @@ static hk_array *place_forward(hk_module *self, hk_array *const *inputs, int cou
     hk_array *places =
         hk_module_parameter(self, "places", hk_shape(*steps, hk_dim(x, -1)), &small, x);
     (void)count;
-    return hk_add(x, hk_slice(places, 0, 0, hk_dim(x, 1)));
+    hk_array *at = hk_cache_positions();
+    return hk_add(x, at ? hk_expand_dims(hk_index_select(places, at, 0), 1)
+                        : hk_slice(places, 0, 0, hk_dim(x, 1)));
 }
 
 hk_module *model_gpt(const model_options *options)

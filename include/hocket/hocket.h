@@ -44,6 +44,7 @@
  *     train   autograd.h nn.h optim.h graph.h (captured steps) weights.h (files of modules) checkpoint.h
  *     data    data.h data_sets.h text.h io.h
  *     train   autograd.h nn.h optim.h graph.h (captured steps) checkpoint.h
+ *     train   autograd.h nn.h generate.h optim.h graph.h (captured steps) checkpoint.h
  *     data    data.h data_sets.h text.h tokenizer.h io.h
  *     models  model.h (networks that others made)
  *     world   collective.h (devices of a process) world.h (processes, machines) owners.h (one
@@ -61,6 +62,7 @@
 #include <hocket/data.h>
 #include <hocket/data_sets.h>
 #include <hocket/device.h>
+#include <hocket/generate.h>
 #include <hocket/graph.h>
 #include <hocket/index.h>
 #include <hocket/io.h>

@@ -1,5 +1,5 @@
 /* Attention with several heads: four linear layers around the operator. */
-#include "nn/module.h"
+#include "nn/cache.h"
 
 #include <hocket/hocket.h>
 
@@ -32,12 +32,18 @@ static hk_array *attention_forward(hk_module *self, hk_array *const *inputs, int
                 NULL, self->kind, inputs, count, HK_INVALID_ARGUMENT,
                 "input %d has %d axes, but must have 3: samples, positions, features", i,
                 inputs[i]->shape.ndim);
+    const bool of_itself = count == 1 || (inputs[1] == inputs[0] && inputs[2] == inputs[0]);
+    if (of_itself && (!layer->causal || count > 3) && hki_cache_is_entered())
+        return hki_cache_refusal(self, inputs, count);
     hk_array *query = heads_of(self, "query", inputs[0]);
     hk_array *key = heads_of(self, "key", inputs[count > 1 ? 1 : 0]);
     hk_array *value = heads_of(self, "value", inputs[count > 1 ? 2 : 0]);
-    hk_array *y = (hk_scaled_dot_product_attention)(query, key, value, count > 3 ? inputs[3] : NULL,
-                                                    &(hk_scaled_dot_product_attention_options){
-                                                        .causal = layer->causal});
+    hk_array *y =
+        of_itself && hki_cache_is_entered()
+            ? hki_cache_attend(self, query, key, value)
+            : (hk_scaled_dot_product_attention)(query, key, value, count > 3 ? inputs[3] : NULL,
+                                                &(hk_scaled_dot_product_attention_options){
+                                                    .causal = layer->causal});
     y = (hk_permute_dims)(y, hk_shape(0, 2, 1, 3));
     y = (hk_reshape)(y, hk_shape(hk_dim(y, 0), hk_dim(y, 1), layer->features));
     return (hk_forward)(hk_module_child(self, "output"), y);

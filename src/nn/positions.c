@@ -1,5 +1,5 @@
 /* Where in a sequence something is: encodings of positions, and masks of sequences that have ended. */
-#include "nn/module.h"
+#include "nn/cache.h"
 
 #include "base/source.h"
 #include "op/op.h"
@@ -65,11 +65,19 @@ static hk_array *sequence(hk_module *self, hk_array *const *inputs, hk_array **r
     return NULL;
 }
 
-static bool fits(const hk_array *kept, hk_array *x)
+static bool fits(const hk_array *kept, hk_array *x, int64_t count)
 {
     return kept && !kept->failed && kept->dtype == x->dtype &&
-           kept->storage->device == x->storage->device && hk_dim(kept, 0) >= hk_dim(x, 1) &&
+           kept->storage->device == x->storage->device && hk_dim(kept, 0) >= count &&
            hk_dim(kept, 1) == hk_dim(x, 2) && hk_ok(hk_error_now((hk_array *)kept));
+}
+
+/* Those of x's positions: of a cache's, or the first ones. */
+static hk_array *rows_of(hk_array *all, hk_array *x)
+{
+    hk_array *at = hk_cache_positions();
+    return at ? (hk_expand_dims)((hk_index_select)(all, at, 0), 1)
+              : (hk_slice)(all, 0, 0, hk_dim(x, 1));
 }
 
 /* Computed anew for a longer sequence only, and where the old ones failed. */
@@ -79,14 +87,16 @@ static hk_array *sinusoidal_forward(hk_module *self, hk_array *const *inputs, in
     (void)count;
     if (!x)
         return refused;
-    if (!fits(self->kept, x)) {
+    const int64_t wanted =
+        hki_cache_capacity() > hk_dim(x, 1) ? hki_cache_capacity() : hk_dim(x, 1);
+    if (!fits(self->kept, x, wanted)) {
         hk_array_release(self->kept);
         self->kept = hk_take(
-            (hk_sinusoidal_positions)(hk_dim(x, 1), hk_dim(x, 2), x->dtype, hk_array_device(x)));
+            (hk_sinusoidal_positions)(wanted, hk_dim(x, 2), x->dtype, hk_array_device(x)));
     }
     if (self->kept->failed)
         return (hk_add)(x, self->kept);
-    return (hk_add)(x, (hk_slice)(self->kept, 0, 0, hk_dim(x, 1)));
+    return (hk_add)(x, rows_of(self->kept, x));
 }
 
 hk_module *hk_sinusoidal_positions_layer(void)
@@ -109,7 +119,7 @@ static hk_array *learned_forward(hk_module *self, hk_array *const *inputs, int c
                                        "x has %lld positions, but the layer knows %lld",
                                        (long long)hk_dim(x, 1), (long long)most);
     hk_array *weight = hk_module_parameter(self, "weight", hk_shape(most, hk_dim(x, 2)), &small, x);
-    return (hk_add)(x, (hk_slice)(weight, 0, 0, hk_dim(x, 1)));
+    return (hk_add)(x, rows_of(weight, x));
 }
 
 hk_module *hk_learned_positions_layer(int64_t count)

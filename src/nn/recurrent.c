@@ -1,4 +1,5 @@
 /* Recurrent layers: one step, and sequences of steps. Weights are named and laid out as PyTorch's are, so that its files fit. */
+#include "nn/cache.h"
 #include "nn/module.h"
 
 #include "base/text.h"
@@ -285,6 +286,8 @@ static hk_array *without_padding(hk_array *x, hk_array *is_within)
 
 static hk_array *recurrent_forward(hk_module *self, hk_array *const *inputs, int count)
 {
+    if (hki_cache_is_entered())
+        return hki_cache_refusal(self, inputs, count);
     hk_array *refused = check_inputs(self, inputs, count), *x = inputs[0];
     if (refused)
         return refused;

@@ -1,5 +1,6 @@
 /* Recurrent layers one upon the other, in one direction or both. */
 #include "base/source.h"
+#include "nn/cache.h"
 #include "nn/module.h"
 
 #include "base/text.h"
@@ -82,6 +83,8 @@ static hk_array *result_of(const stack *its, hk_array **states, hk_array *h)
 
 static hk_array *stack_forward(hk_module *self, hk_array *const *inputs, int count)
 {
+    if (hki_cache_is_entered())
+        return hki_cache_refusal(self, inputs, count);
     const stack *its = self->options;
     const int ways = its->options.layers * directions(its);
     const hk_array *state = count > 1 ? inputs[1] : NULL;
