@@ -4,7 +4,7 @@
 
 #include "options.h"
 
-extern const command train_command, predict_command, models_command, bench_command, trace_command,
+extern const command train_command, predict_command, generate_command, models_command, bench_command, trace_command,
     run_command, inspect_command, forecast_command, devices_command, doctor_command;
 
 /* That there is no model of that name, and which one is near. Returns EXIT_USAGE. */
