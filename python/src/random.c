@@ -27,7 +27,7 @@ static PyObject *seed_thread(PyObject *self, PyObject *seed)
 }
 
 /* The generator of an argument, NULL for None. */
-static bool stream_from(PyObject *object, hk_generator **generator)
+bool py_stream_from(PyObject *object, hk_generator **generator)
 {
     *generator = NULL;
     if (object == Py_None)
@@ -51,7 +51,7 @@ typedef struct draw {
 static bool draw_from(draw *self, PyObject *generator, PyObject *shape, PyObject *dtype,
                       PyObject *device)
 {
-    return stream_from(generator, &self->generator) && py_dims_from(shape, "shape", &self->shape) &&
+    return py_stream_from(generator, &self->generator) && py_dims_from(shape, "shape", &self->shape) &&
            py_dtype_from(dtype, &self->dtype) && py_device_from(device, &self->device);
 }
 
@@ -116,7 +116,7 @@ static PyObject *stream_state(PyObject *self, PyObject *object)
 {
     (void)self;
     hk_generator *generator;
-    if (!stream_from(object, &generator))
+    if (!py_stream_from(object, &generator))
         return NULL;
     hk_generator_state state = hk_generator_get_state(generator);
     return Py_BuildValue("KKK", (unsigned long long)state.seed, (unsigned long long)state.stream,
@@ -131,7 +131,7 @@ static PyObject *stream_set(PyObject *self, PyObject *arguments)
     unsigned long long seed, stream, position;
     hk_generator *generator;
     if (!PyArg_ParseTuple(arguments, "OKKK", &object, &seed, &stream, &position) ||
-        !stream_from(object, &generator))
+        !py_stream_from(object, &generator))
         return NULL;
     hk_generator_set_state(generator, (hk_generator_state){seed, stream, position});
     Py_RETURN_NONE;
@@ -180,7 +180,7 @@ static PyObject *permutation(PyObject *self, PyObject *arguments)
     hk_generator *generator;
     hk_device device;
     if (!PyArg_ParseTuple(arguments, "OLO", &object, &n, &where) ||
-        !stream_from(object, &generator) || !py_device_from(where, &device))
+        !py_stream_from(object, &generator) || !py_device_from(where, &device))
         return NULL;
     return py_wrap(hk_random_permutation_from_at(py_source(), generator, n, device));
 }
@@ -192,7 +192,7 @@ static PyObject *shuffled(PyObject *self, PyObject *arguments)
     PyObject *object, *x;
     hk_generator *generator;
     if (!PyArg_ParseTuple(arguments, "OO!", &object, py_array_type, &x) ||
-        !stream_from(object, &generator))
+        !py_stream_from(object, &generator))
         return NULL;
     return py_wrap(hk_random_shuffle_from_at(py_source(), generator, py_handle(x)));
 }
@@ -208,7 +208,7 @@ static PyObject *choice(PyObject *self, PyObject *arguments)
     hk_dims shape;
     hk_device device;
     if (!PyArg_ParseTuple(arguments, "OLOpOO", &object, &n, &sizes, &replace, &of, &where) ||
-        !stream_from(object, &generator) || !py_dims_from(sizes, "shape", &shape) ||
+        !py_stream_from(object, &generator) || !py_dims_from(sizes, "shape", &shape) ||
         !py_device_from(where, &device))
         return NULL;
     hk_array *weights = of == Py_None ? NULL : py_array_get(of, "weights");
@@ -225,7 +225,7 @@ static PyObject *categorical(PyObject *self, PyObject *arguments)
     PyObject *object, *logits;
     hk_generator *generator;
     if (!PyArg_ParseTuple(arguments, "OO!", &object, py_array_type, &logits) ||
-        !stream_from(object, &generator))
+        !py_stream_from(object, &generator))
         return NULL;
     return py_wrap(hk_random_categorical_from_at(py_source(), generator, py_handle(logits)));
 }

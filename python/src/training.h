@@ -78,6 +78,9 @@ hk_data_set *py_data_set_get(PyObject *object);
 /* Behind a backward pass: raises what its callbacks have raised. */
 void py_callbacks_end(void);
 
+/* The generator of an argument, NULL for None, which is this thread's stream. Raises. */
+bool py_stream_from(PyObject *object, hk_generator **generator);
+
 /* Parts of the module, each in the file of that name. */
 bool py_autograd_init(PyObject *module);
 bool py_functions_init(PyObject *module);
@@ -94,6 +97,7 @@ bool py_runs_init(PyObject *module);
 bool py_ranks_init(PyObject *module);
 bool py_tasks_init(PyObject *module);
 bool py_models_init(PyObject *module);
+bool py_generation_init(PyObject *module);
 bool py_tokenizers_init(PyObject *module);
 bool py_promises_init(PyObject *module);
 /* An array of a task or promise, as what has a buffer. owner: kept with it; NULL: nobody. */

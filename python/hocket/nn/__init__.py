@@ -7,4 +7,5 @@ from ._layers import (
     LearnedPositions, Linear, MaxPool1d, MaxPool2d, RMSNorm, RNN, Residual, Sequential, SinusoidalPositions,
 )
 from ._activations import ELU, GELU, LeakyReLU, LogSoftmax, Mish, ReLU, SiLU, Sigmoid, Softmax, Softplus, Tanh
+from ._generate import Cache, generate, positions, sample
 from ._module import Layer, Module, Parameter
