@@ -4,8 +4,9 @@
 
 #include "options.h"
 
-extern const command train_command, predict_command, generate_command, models_command, bench_command, trace_command,
-    run_command, inspect_command, forecast_command, devices_command, doctor_command;
+extern const command train_command, predict_command, generate_command, models_command,
+    bench_command, trace_command, run_command, inspect_command, forecast_command, devices_command,
+    doctor_command;
 
 /* That there is no model of that name, and which one is near. Returns EXIT_USAGE. */
 int complain_model(const command *self, const char *name);

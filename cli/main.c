@@ -5,9 +5,10 @@
 #include <hocket/version.h>
 #include <string.h>
 
-static const command *const commands[] = {
-    &train_command, &predict_command, &generate_command, &models_command,   &run_command,     &inspect_command,
-    &bench_command, &trace_command,   &forecast_command, &devices_command, &doctor_command};
+static const command *const commands[] = {&train_command,   &predict_command, &generate_command,
+                                          &models_command,  &run_command,     &inspect_command,
+                                          &bench_command,   &trace_command,   &forecast_command,
+                                          &devices_command, &doctor_command};
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static const command no_command = {.name = ""};

@@ -65,9 +65,12 @@ HK_API hk_array *hk_cache_positions(void);
 
 /* May be NULL: by the probabilities that the logits say. */
 typedef struct hk_sample_options {
-    double temperature; /* logits are divided by it (default: 1); HK_ZERO: the likeliest, and nothing is drawn */
-    int64_t top_k; /* among so many of the likeliest; those that are as likely as the last of them, too (default: all) */
-    double top_p;  /* among the likeliest, as few as have that probability together, in (0, 1] (default: all) */
+    double
+        temperature; /* logits are divided by it (default: 1); HK_ZERO: the likeliest, and nothing is drawn */
+    int64_t
+        top_k; /* among so many of the likeliest; those that are as likely as the last of them, too (default: all) */
+    double
+        top_p; /* among the likeliest, as few as have that probability together, in (0, 1] (default: all) */
     hk_generator *generator; /* that draws (default: this thread's stream) */
 } hk_sample_options;
 

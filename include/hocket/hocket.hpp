@@ -25,6 +25,7 @@
 #include <hocket/kernel.hpp>
 #include <hocket/ops.hpp>
 #include <hocket/split.hpp>
+#include <hocket/tokenizer.hpp>
 #include <hocket/training.hpp>
 #include <hocket/world.hpp>
 

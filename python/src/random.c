@@ -51,8 +51,9 @@ typedef struct draw {
 static bool draw_from(draw *self, PyObject *generator, PyObject *shape, PyObject *dtype,
                       PyObject *device)
 {
-    return py_stream_from(generator, &self->generator) && py_dims_from(shape, "shape", &self->shape) &&
-           py_dtype_from(dtype, &self->dtype) && py_device_from(device, &self->device);
+    return py_stream_from(generator, &self->generator) &&
+           py_dims_from(shape, "shape", &self->shape) && py_dtype_from(dtype, &self->dtype) &&
+           py_device_from(device, &self->device);
 }
 
 typedef hk_array *(*draw_fn)(hk_source at, hk_generator *generator, double a, double b,

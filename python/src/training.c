@@ -97,6 +97,6 @@ bool py_training_init(PyObject *module)
            py_layers_init(module) && py_optimizer_init(module) && py_averages_init(module) &&
            py_loader_init(module) && py_sets_init(module) && py_text_init(module) &&
            py_capture_init(module) && py_files_init(module) && py_runs_init(module) &&
-           py_ranks_init(module) && py_models_init(module) && py_tokenizers_init(module) && py_generation_init(module) &&
-           py_tasks_init(module) && py_promises_init(module);
+           py_ranks_init(module) && py_models_init(module) && py_tokenizers_init(module) &&
+           py_generation_init(module) && py_tasks_init(module) && py_promises_init(module);
 }

@@ -147,8 +147,7 @@ static hk_array *check(hk_module *const *nets, int count, hk_array *prompts,
                        const hk_generate_options *options)
 {
     if (!prompts || prompts->failed || prompts->shape.ndim != 2 ||
-        !hki_dtype_is_integer(prompts->dtype) || !prompts->shape.dims[0] ||
-        !prompts->shape.dims[1])
+        !hki_dtype_is_integer(prompts->dtype) || !prompts->shape.dims[0] || !prompts->shape.dims[1])
         return refuse(prompts, HK_INVALID_ARGUMENT,
                       "prompts must be integers (rows, positions), of one row and position at "
                       "least");
@@ -206,8 +205,7 @@ hk_array *(hk_generate_over)(hk_module *const *nets, const hk_device *devices, i
     if (self.lanes && self.host) {
         HK_SCOPE;
         HK_PAUSE;
-        self.out = hk_take(
-            (hk_full)(hk_shape(self.rows, self.steps), -1, HK_I64, self.device));
+        self.out = hk_take((hk_full)(hk_shape(self.rows, self.steps), -1, HK_I64, self.device));
         self.token = hk_take((hk_zeros)(hk_shape(self.rows, 1), HK_I64, self.device));
         set_lanes(&self, nets, devices, count);
         run(&self);

@@ -22,10 +22,10 @@ static hk_module *block(void)
 static hk_module *network(bool is_learned)
 {
     hk_seed(7);
-    hk_module *net = hk_sequential(hk_embedding_layer(CLASSES, FEATURES),
-                                   is_learned ? hk_learned_positions_layer(64)
-                                              : hk_sinusoidal_positions_layer(),
-                                   block(), block(), hk_linear_layer(CLASSES, NULL));
+    hk_module *net =
+        hk_sequential(hk_embedding_layer(CLASSES, FEATURES),
+                      is_learned ? hk_learned_positions_layer(64) : hk_sinusoidal_positions_layer(),
+                      block(), block(), hk_linear_layer(CLASSES, NULL));
     hk_module_initialize(net, &(hk_init){.kind = HK_INIT_NORMAL, .value = 0.3});
     hk_module_set_training(net, false);
     return net;
@@ -148,7 +148,8 @@ static void count_samples(const hk_sample_options *options, int counts[4])
     static const float logits[4] = {0, 1, 2, 3}; /* 0.032 0.087 0.237 0.644 */
     static int64_t samples[ROWS];
     HK_SCOPE;
-    hk_array *x = hk_broadcast_to(hk_from_host(logits, hk_shape(4), HK_F32, here), hk_shape(ROWS, 4));
+    hk_array *x =
+        hk_broadcast_to(hk_from_host(logits, hk_shape(4), HK_F32, here), hk_shape(ROWS, 4));
     hk_seed(3);
     CHECK(hk_ok(hk_to_host(hk_sample(x, options), samples, sizeof samples)));
     for (int i = 0; i < 4; i++)
@@ -198,9 +199,9 @@ static void generate(hk_module *const *nets, const hk_device *devices, int count
                      const hk_generate_options *options, int64_t out[ROWS][NEW])
 {
     HK_SCOPE;
-    hk_array *x = hk_generate_over(
-        nets, devices, count, hk_from_host(prompts, hk_shape(ROWS, FIRST), HK_I32, here),
-        hk_from_host(lengths, hk_shape(ROWS), HK_I32, here), options);
+    hk_array *x = hk_generate_over(nets, devices, count,
+                                   hk_from_host(prompts, hk_shape(ROWS, FIRST), HK_I32, here),
+                                   hk_from_host(lengths, hk_shape(ROWS), HK_I32, here), options);
     CHECK(hk_ok(hk_wait(x)));
     CHECK(hk_ok(hk_to_host(x, out, sizeof(int64_t[ROWS][NEW]))));
 }
@@ -243,7 +244,8 @@ static void test_seeds(hk_module *net)
 {
     int64_t one[ROWS][NEW], same[ROWS][NEW], other[ROWS][NEW];
     hk_generator *generator = hk_generator_create(5);
-    hk_generate_options options = {.most_tokens = NEW, .sample = {.top_k = 9, .generator = generator}};
+    hk_generate_options options = {.most_tokens = NEW,
+                                   .sample = {.top_k = 9, .generator = generator}};
     generate(&net, NULL, 1, &options, one);
     generate(&net, NULL, 1, &options, other);
     CHECK(memcmp(one, other, sizeof one));

@@ -20,15 +20,17 @@ struct hk_cache {
     atomic_uint refs;
     const hk_status *status; /* counted; NULL: nothing is wrong */
     int64_t capacity, rows;
-    hk_array *position; /* int64 (rows,): of the next token; counted; NULL: the first call is to come */
+    hk_array
+        *position; /* int64 (rows,): of the next token; counted; NULL: the first call is to come */
     kept *layers;
     int layer_count, layer_capacity;
     /* Of a call under way: */
     bool is_entered, is_first;
-    int at;                          /* layers that it has called */
-    hk_array *now, *is_here, *is_seen; /* counted; NULL at first: positions (rows,), which entry they are, and which they see */
-    hk_array *next;                  /* counted; of a first call: the position behind it */
-    hk_cache *outer;                 /* that was entered before */
+    int at; /* layers that it has called */
+    hk_array *now, *is_here,
+        *is_seen; /* counted; NULL at first: positions (rows,), which entry they are, and which they see */
+    hk_array *next;  /* counted; of a first call: the position behind it */
+    hk_cache *outer; /* that was entered before */
 };
 
 static hk_cache no_memory;
@@ -44,9 +46,9 @@ hk_cache *hk_cache_create(int64_t capacity)
     atomic_init(&self->refs, 1);
     self->capacity = capacity;
     if (capacity < 1)
-        self->status = hki_status_create(HK_INVALID_ARGUMENT,
-                                         &(hki_status_facts){.operation = "cache_create"},
-                                         "capacity is %" PRId64 ", but must be at least 1", capacity);
+        self->status =
+            hki_status_create(HK_INVALID_ARGUMENT, &(hki_status_facts){.operation = "cache_create"},
+                              "capacity is %" PRId64 ", but must be at least 1", capacity);
     return self;
 }
 
@@ -180,11 +182,12 @@ static hk_array *enter_first(hk_cache *self, hk_array *tokens, hk_array *lengths
 static void enter_later(hk_cache *self, hk_array *tokens)
 {
     hk_array_retain(tokens);
-    hk_array *all = (hk_arange)(0, (double)self->capacity, 1, HK_I64, hk_array_device(self->position));
+    hk_array *all =
+        (hk_arange)(0, (double)self->capacity, 1, HK_I64, hk_array_device(self->position));
     self->now = hk_take(within(self->position, 0, self->capacity - 1));
     hk_array *column = (hk_expand_dims)(self->now, 1);
-    self->is_here = hk_take(
-        (hk_reshape)((hk_equal)(all, column), hk_shape(self->rows, 1, self->capacity, 1)));
+    self->is_here =
+        hk_take((hk_reshape)((hk_equal)(all, column), hk_shape(self->rows, 1, self->capacity, 1)));
     self->is_seen = hk_take(
         (hk_reshape)((hk_less_equal)(all, column), hk_shape(self->rows, 1, 1, self->capacity)));
 }
@@ -293,9 +296,9 @@ static hk_array *begin_with(const hk_cache *self, hk_array *x)
 
 static hk_array *attend(hk_array *query, hk_array *key, hk_array *value, hk_array *mask)
 {
-    return (hk_scaled_dot_product_attention)(
-        query, key, value, mask,
-        &(hk_scaled_dot_product_attention_options){.causal = !mask});
+    return (hk_scaled_dot_product_attention)(query, key, value, mask,
+                                             &(hk_scaled_dot_product_attention_options){.causal =
+                                                                                            !mask});
 }
 
 hk_array *hki_cache_attend(const hk_module *layer, hk_array *query, hk_array *key, hk_array *value)

@@ -91,8 +91,8 @@ static hk_array *sinusoidal_forward(hk_module *self, hk_array *const *inputs, in
         hki_cache_capacity() > hk_dim(x, 1) ? hki_cache_capacity() : hk_dim(x, 1);
     if (!fits(self->kept, x, wanted)) {
         hk_array_release(self->kept);
-        self->kept = hk_take(
-            (hk_sinusoidal_positions)(wanted, hk_dim(x, 2), x->dtype, hk_array_device(x)));
+        self->kept =
+            hk_take((hk_sinusoidal_positions)(wanted, hk_dim(x, 2), x->dtype, hk_array_device(x)));
     }
     if (self->kept->failed)
         return (hk_add)(x, self->kept);

@@ -56,8 +56,7 @@ hk_array *(hk_sample)(hk_array *logits, const hk_sample_options *options)
     if (!(temperature >= 0) || !isfinite(temperature))
         return refuse(logits, HK_OUT_OF_RANGE, "temperature must be finite and not below 0");
     if (its.top_k < 0 || !(its.top_p >= 0) || its.top_p > 1)
-        return refuse(logits, HK_OUT_OF_RANGE,
-                      "top_k must not be below 0, and top_p from 0 to 1");
+        return refuse(logits, HK_OUT_OF_RANGE, "top_k must not be below 0, and top_p from 0 to 1");
     hk_array *result;
     {
         HK_SCOPE;
