@@ -80,6 +80,7 @@ void text_buffer_put(text_buffer *self, uint32_t letter)
 void text_buffer_clear(text_buffer *self)
 {
     self->count = 0;
+    (void)GROW(self, 1);
 }
 
 void text_buffer_free(text_buffer *self)

@@ -406,11 +406,10 @@ bool text_decode(const text_decoder *self, text_buffer *tokens, text_pieces *pie
     list from = {*tokens, *pieces}, made = {.text = {.data = NULL}};
     bool is_good = true;
     for (size_t i = 0; self && i < self->count && is_good; i++) {
-        if (!from.text.data) /* no token, but places in what is nothing */
-            text_buffer_add(&from.text, "", 1);
         if (from.text.failed || from.tokens.failed)
             break;
-        made.text.count = made.tokens.count = 0;
+        text_buffer_clear(&made.text);
+        made.tokens.count = 0;
         is_good = run(&self->steps[i], &from, &made, problem);
         const list read = from;
         from = made;

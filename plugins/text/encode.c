@@ -130,6 +130,7 @@ char *text_decode_ids(const hk_tokenizer_source *source, const int32_t *ids, int
     text_buffer tokens = {.data = NULL}, made = {.data = NULL};
     text_pieces pieces = {.data = NULL};
     char *result = NULL;
+    text_buffer_clear(&tokens);
     for (int64_t i = 0; i < count; i++)
         add_token(self, ids[i], options->with_special, &tokens, &pieces);
     bool is_good = text_decode(self->decoder, &tokens, &pieces, &made, problem);

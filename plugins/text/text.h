@@ -29,6 +29,7 @@ typedef struct text_buffer {
 void text_buffer_add(text_buffer *self, const char *data, size_t bytes);
 /* A code point. */
 void text_buffer_put(text_buffer *self, uint32_t letter);
+/* Behind it there is an address, of nothing. */
 void text_buffer_clear(text_buffer *self);
 void text_buffer_free(text_buffer *self);
 
