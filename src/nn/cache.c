@@ -26,11 +26,10 @@ struct hk_cache {
     int layer_count, layer_capacity;
     /* Of a call under way: */
     bool is_entered, is_first;
-    int at; /* layers that it has called */
-    hk_array *now, *is_here,
-        *is_seen; /* counted; NULL at first: positions (rows,), which entry they are, and which they see */
-    hk_array *next;  /* counted; of a first call: the position behind it */
-    hk_cache *outer; /* that was entered before */
+    int at;                  /* layers that it has called */
+    hk_array *now, *is_seen; /* counted; NULL at first: positions (rows,), and what they see */
+    hk_array *next;          /* counted; of a first call: the position behind it */
+    hk_cache *outer;         /* that was entered before */
 };
 
 static hk_cache no_memory;
@@ -61,8 +60,8 @@ hk_cache *hk_cache_retain(hk_cache *self)
 
 static void forget_call(hk_cache *self)
 {
-    hk_array **const of_call[] = {&self->now, &self->is_here, &self->is_seen, &self->next};
-    for (int i = 0; i < 4; i++) {
+    hk_array **const of_call[] = {&self->now, &self->is_seen, &self->next};
+    for (int i = 0; i < 3; i++) {
         hk_array_release(*of_call[i]);
         *of_call[i] = NULL;
     }
@@ -186,8 +185,6 @@ static void enter_later(hk_cache *self, hk_array *tokens)
         (hk_arange)(0, (double)self->capacity, 1, HK_I64, hk_array_device(self->position));
     self->now = hk_take(within(self->position, 0, self->capacity - 1));
     hk_array *column = (hk_expand_dims)(self->now, 1);
-    self->is_here =
-        hk_take((hk_reshape)((hk_equal)(all, column), hk_shape(self->rows, 1, self->capacity, 1)));
     self->is_seen = hk_take(
         (hk_reshape)((hk_less_equal)(all, column), hk_shape(self->rows, 1, 1, self->capacity)));
 }
@@ -301,6 +298,22 @@ static hk_array *attend(hk_array *query, hk_array *key, hk_array *value, hk_arra
                                                                                             !mask});
 }
 
+/* Where there is no kernel that writes in place, all of it is made anew. */
+static void write_step(const hk_cache *self, const kept *to, hk_array *key, hk_array *value)
+{
+    if (to->key->failed || to->key->storage->device->class->kernels == HKI_CPU) {
+        hki_op_call_update(&hki_op_cache_write,
+                           (hk_array *[]){to->key, to->value, key, value, self->now}, 5, NULL,
+                           (hk_array *[]){to->key, to->value}, 2);
+        return;
+    }
+    hk_array *all = (hk_arange)(0, (double)self->capacity, 1, HK_I64, hk_array_device(self->now));
+    hk_array *is_here = (hk_reshape)((hk_equal)(all, (hk_expand_dims)(self->now, 1)),
+                                     hk_shape(self->rows, 1, self->capacity, 1));
+    (hk_assign)(to->key, (hk_where)(is_here, key, to->key));
+    (hk_assign)(to->value, (hk_where)(is_here, value, to->value));
+}
+
 hk_array *hki_cache_attend(const hk_module *layer, hk_array *query, hk_array *key, hk_array *value)
 {
     hk_cache *self = current;
@@ -320,7 +333,6 @@ hk_array *hki_cache_attend(const hk_module *layer, hk_array *query, hk_array *ke
     if (!it || it->layer != layer)
         return hki_array_create_failed(NULL, layer->kind, &query, 1, HK_INVALID_ARGUMENT,
                                        "the cache's first call was of another network");
-    (hk_assign)(it->key, (hk_where)(self->is_here, key, it->key));
-    (hk_assign)(it->value, (hk_where)(self->is_here, value, it->value));
+    write_step(self, it, key, value);
     return attend(query, it->key, it->value, self->is_seen);
 }

@@ -90,10 +90,12 @@ static double scale_of(const hki_call *call)
 
 /* ---- on CPUs in blocks ------------------------------------------------------------------------------------------ */
 
-/* One query alone has few scores, and its products are BLAS's. */
+/* One query alone has few scores, and its products are BLAS's; but for a mask keys and values would
+ * be copied. */
 static bool goes_in_blocks(const hki_call *call)
 {
-    return call->device->class->kernels == HKI_CPU && from_behind(call->inputs[QUERY], 2) > 1;
+    return call->device->class->kernels == HKI_CPU &&
+           (from_behind(call->inputs[QUERY], 2) > 1 || call->inputs[MASK]);
 }
 
 static hk_array *attention_compose(const hki_call *call)
