@@ -43,10 +43,7 @@
  *     calls   ops.h (all operators) kernel.h (a program's own functions) call.h operator.h (by name)
  *     train   autograd.h nn.h optim.h graph.h (captured steps) weights.h (files of modules) checkpoint.h
  *     data    data.h data_sets.h text.h io.h
- *     train   autograd.h nn.h optim.h graph.h (captured steps) checkpoint.h
- *     train   autograd.h nn.h generate.h optim.h graph.h (captured steps) checkpoint.h
- *     data    data.h data_sets.h text.h tokenizer.h io.h
- *     models  model.h (networks that others made)
+ *     models  model.h (networks that others made) tokenizer.h generate.h (texts)
  *     world   collective.h (devices of a process) world.h (processes, machines) owners.h (one
  *             program on all of them) split.h (a network over several)
  *     tools   trace.h */
