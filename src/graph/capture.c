@@ -1,6 +1,7 @@
 /* Capturing: notes a thread's calls in a graph while they run. Nothing here keeps a call from running; what cannot be
  * noted fails the graph. */
 #include "base/source.h"
+#include "graph/capture_constants.h"
 #include "graph/segments.h"
 
 #include "base/thread_end.h"
@@ -23,6 +24,7 @@ struct hki_capture {
      * the storage was first seen as a call's new output, or as made for several calls: its memory goes when the program and its tasks let it go. */
     hk_graph *graph;
     const hk_status *failure; /* counted; NULL: all can be done again so far */
+    bool takes_constants;     /* of hk_from_host */
     int depth;                /* captures begun within this one, which are none */
     uint64_t submitted;       /* by this thread, as far as is known here */
     place *places;            /* of the bound arrays */
@@ -76,12 +78,19 @@ static hk_graph *failed_graph(const char *format, ...)
 /* The hook of arrays: see base/hooks.h. */
 void hki_capture_refuse(hk_code code, const char *operation, const char *why)
 {
-    if (!hki_capturing)
+    if (!hki_capturing ||
+        (code == HK_OK && hki_capturing->takes_constants && !strcmp(operation, "from_host")))
         return;
     if (code == HK_OK)
         fail(hki_capturing, HK_UNSUPPORTED, operation, "%s cannot be captured: %s", operation, why);
     else
         fail(hki_capturing, code, operation, "%s", why);
+}
+
+void hki_capture_take_constants(void)
+{
+    if (hki_capturing)
+        hki_capturing->takes_constants = true;
 }
 
 /* False when a task was submitted that nobody noted, or the runtime is not what it was. */

@@ -4,6 +4,7 @@
 #include "base/plugin.h"
 #include "base/sync.h"
 #include "base/text.h"
+#include "model/format.h"
 #include "op/call/capture.h"
 
 #include <hocket/autograd.h>
@@ -56,19 +57,6 @@ static hk_model *failed(hk_model *self, hk_code code, const char *format, ...)
     return self;
 }
 
-/* The name of the format: what the file's name ends with. */
-static const char *format_of(const char *path, const hk_model_options *options)
-{
-    const char *dot = strrchr(path, '.');
-    return options && options->format ? options->format : dot && !strchr(dot, '/') ? dot + 1 : "";
-}
-
-static bool is_name(const char *text)
-{
-    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
-    return length > 0 && length <= 32 && !text[length];
-}
-
 static hk_model *open_source(hk_model *self, const char *path, const char *format,
                              const hk_model_options *options)
 {
@@ -79,7 +67,7 @@ static hk_model *open_source(hk_model *self, const char *path, const char *forma
         void *symbol;
         hk_model_open_fn *open;
     } entry;
-    if (!is_name(format))
+    if (!hki_format_is_name(format))
         return failed(self, HK_INVALID_ARGUMENT,
                       "the format of %.200s is not known by its name; expected a name that ends "
                       "with .onnx, or the option format",
@@ -121,7 +109,8 @@ hk_model *(hk_model_load)(const char *path, const hk_model_options *options)
                       hk_status_message(self->device->status));
     const hk_model_options complete = {.device = {self->device},
                                        .trainable = options && options->trainable};
-    return open_source(self, path, format_of(path, options), &complete);
+    return open_source(self, path, hki_format_of(path, options ? options->format : NULL),
+                       &complete);
 }
 
 const hk_status *hk_model_status(const hk_model *model)
