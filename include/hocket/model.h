@@ -107,6 +107,11 @@ typedef struct hk_model_export_options {
     /* Values of arrays that take more bytes than this together go to a file beside it, of the same
      * name with .data behind (default: 1.9e9; HK_ZERO: always) */
     double most_bytes;
+    /* Names of arrays that the calls read, as many as array_count (default: those of a module by
+     * their paths; others have no name of their own) */
+    hk_array *const *arrays;
+    const char *const *array_names;
+    int array_count;
 } hk_model_export_options;
 
 /* Writes what the module makes of inputs like these as a file that others read: its calls in

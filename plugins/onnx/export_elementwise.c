@@ -62,11 +62,17 @@ static hk_dtype result_of(const onnx_writing *out)
 
 static bool add_same(onnx_writing *out)
 {
+    static const char *const of_bools[][2] = {{"bitwise_and", "And"},
+                                              {"bitwise_or", "Or"},
+                                              {"bitwise_xor", "Xor"},
+                                              {"bitwise_invert", "Not"}};
     const char *op = name_in(same, sizeof same / sizeof same[0], out->node->operation);
     const hk_dtype dtype = result_of(out);
     const char *inputs[ONNX_OUT_MOST];
     const int count = out->node->input_count;
-    if (dtype == HK_BOOL)
+    if (dtype == HK_BOOL && name_in(of_bools, 4, out->node->operation))
+        op = name_in(of_bools, 4, out->node->operation);
+    else if (dtype == HK_BOOL)
         return onnx_out_refuse(out, "is of bools, for which ONNX has no such operator");
     for (int i = 0; i < count; i++)
         inputs[i] = onnx_out_in_as(out, i, dtype);
@@ -287,6 +293,25 @@ static bool add_where(onnx_writing *out)
                            dtype);
 }
 
+/* Less both parts of a mean. */
+static bool add_centred(onnx_writing *out)
+{
+    const hk_dtype dtype = result_of(out);
+    const char *once =
+        ONNX_OUT(out, "Sub", NULL, onnx_out_in_name(out, 0), onnx_out_in_name(out, 1));
+    return onnx_out_finish(out, ONNX_OUT(out, "Sub", NULL, once, onnx_out_in_name(out, 2)), dtype);
+}
+
+/* In float64, as it comes. */
+static bool add_deviation(onnx_writing *out)
+{
+    const char *y = ONNX_OUT(out, "Div", NULL, onnx_out_in_as(out, 0, HK_F64),
+                             onnx_out_scalar(out, onnx_out_number(out, "divisor"), HK_F64));
+    if (onnx_out_int(out, "is_root"))
+        y = ONNX_OUT(out, "Sqrt", NULL, y);
+    return onnx_out_finish(out, y, HK_F64);
+}
+
 static bool add_cast(onnx_writing *out)
 {
     return onnx_out_finish(out, onnx_out_in_name(out, 0), onnx_out_in(out, 0)->dtype);
@@ -372,5 +397,7 @@ const onnx_export_row onnx_export_elementwise[] = {
     {"isfinite", add_kind_of},
     {"where", add_where},
     {"cast", add_cast},
+    {"centred", add_centred},
+    {"deviation", add_deviation},
     {NULL, NULL},
 };

@@ -68,6 +68,43 @@ static bool add_count(onnx_writing *out)
                            HK_I64);
 }
 
+/* Distances from means of kept axes, squared and added up, in float64. */
+static bool add_spread(onnx_writing *out)
+{
+    const hk_export_value *x = onnx_out_in(out, 0);
+    const hk_export_option *axes = onnx_out_option(out, "axes");
+    const bool are_all = axes->is_default || !axes->count;
+    double count = 1;
+    for (int i = 0; i < (are_all ? x->shape.ndim : axes->count); i++) {
+        const int64_t axis = are_all             ? i
+                             : axes->ints[i] < 0 ? axes->ints[i] + x->shape.ndim
+                                                 : axes->ints[i];
+        if (x->shape.dims[axis] < 0)
+            return onnx_out_refuse(out, "is over the batch, which has no size yet");
+        count *= (double)x->shape.dims[axis];
+    }
+    const char *squares = reduce(
+        out, "ReduceSumSquare",
+        ONNX_OUT(out, "Sub", NULL, onnx_out_in_as(out, 0, HK_F64), onnx_out_in_as(out, 1, HK_F64)));
+    const char *y =
+        ONNX_OUT(out, "Div", NULL, squares,
+                 onnx_out_scalar(out, count - onnx_out_number(out, "correction"), HK_F64));
+    if (onnx_out_int(out, "is_root"))
+        y = ONNX_OUT(out, "Sqrt", NULL, y);
+    return onnx_out_finish(out, y, HK_F64);
+}
+
+/* The largest, or 0 where that is infinite. */
+static bool add_offset(onnx_writing *out)
+{
+    const hk_dtype dtype = onnx_out_of(out, 0)->dtype;
+    const char *most = reduce(out, "ReduceMax", onnx_out_in_as(out, 0, dtype));
+    return onnx_out_finish(out,
+                           ONNX_OUT(out, "Where", NULL, ONNX_OUT(out, "IsInf", NULL, most),
+                                    onnx_out_scalar(out, 0, dtype), most),
+                           dtype);
+}
+
 /* ---- along one axis ----------------------------------------------------------------------------------- */
 
 static bool add_softmax(onnx_writing *out)
@@ -115,5 +152,7 @@ const onnx_export_row onnx_export_reductions[] = {
     {"argmax", add_place},
     {"argmin", add_place},
     {"cumulative_sum", add_cumulative},
+    {"squares_about", add_spread},
+    {"exponent_offset", add_offset},
     {NULL, NULL},
 };

@@ -1,8 +1,9 @@
 """Networks that others made, from files."""
 
 from . import _core
+from .nn._module import Module as _Module
 
-__all__ = ["Model"]
+__all__ = ["Model", "export"]
 
 
 class Model:
@@ -42,3 +43,61 @@ class Model:
 
     def __repr__(self):
         return f"<Model with {len(self.inputs)} inputs, {len(self.outputs)} outputs>"
+
+
+def _names(names, what):
+    if names is None:
+        return None
+    names = (names,) if isinstance(names, str) else tuple(names)
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"{what} has {name!r}; expected names")
+    return names
+
+
+def export(function, inputs, path, *, input_names=None, output_names=None, batch=None, format=None):
+    """Writes what a Module, or another function of Arrays, makes of inputs like these as a file that others read (ONNX)::
+
+        >>> net = hk.nn.Sequential(hk.nn.Linear(4), hk.nn.ReLU(), hk.nn.Linear(2))
+        >>> hk.export(net, hk.ones((1, 8)), "net.onnx", batch="batch")
+        >>> hk.Model("net.onnx").inputs
+        [('input', hocket.float32, ('batch', 8))]
+
+    ``inputs`` is an Array, or several; the function gives an Array, or several. It is called, twice or three times, and what it calls is noted.
+    A Module is in evaluation mode meanwhile; its arrays are named by their paths. Other Arrays that the calls read become constants, with their
+    values now. ``batch`` is a name of axis 0 of all inputs, which is free then; otherwise all sizes are those of the inputs. Names of inputs and
+    outputs are "input" and "output", of several "input_0" and so on, unless they are given. What others have no form of is an error, which names
+    the call and its line.
+    """
+    inputs = [inputs] if isinstance(inputs, _core.Array) else list(inputs)
+    input_names, output_names = _names(input_names, "input_names"), _names(output_names, "output_names")
+    if input_names is not None and len(input_names) != len(inputs):
+        raise ValueError(f"input_names has {len(input_names)} names for {len(inputs)} inputs")
+    if not isinstance(function, _Module):
+        _core._model_export(path, _Outputs(function, output_names), inputs, input_names, output_names, batch, format, [], ())
+        return
+    function.build(*inputs)
+    training = [(module, module.training) for module in function.modules()]
+    try:
+        for module, _ in training:
+            module._set_training(False)
+        arrays = function.state()
+        _core._model_export(path, _Outputs(function, output_names), inputs, input_names, output_names, batch, format,
+                            list(arrays.values()), tuple(arrays))
+    finally:
+        for module, on in training:
+            module._set_training(on)
+
+
+class _Outputs:
+    """The function, which must give as many Arrays as there are names."""
+
+    def __init__(self, function, names):
+        self._function, self._names = function, names
+
+    def __call__(self, *inputs):
+        result = self._function(*inputs)
+        count = len(result) if isinstance(result, (tuple, list)) else 1
+        if self._names is not None and count != len(self._names):
+            raise ValueError(f"output_names has {len(self._names)} names for {count} outputs")
+        return result

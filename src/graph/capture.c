@@ -24,7 +24,7 @@ struct hki_capture {
      * the storage was first seen as a call's new output, or as made for several calls: its memory goes when the program and its tasks let it go. */
     hk_graph *graph;
     const hk_status *failure; /* counted; NULL: all can be done again so far */
-    bool takes_constants;     /* of hk_from_host */
+    bool takes_constants;     /* of hk_from_host and hk_scalar */
     int depth;                /* captures begun within this one, which are none */
     uint64_t submitted;       /* by this thread, as far as is known here */
     place *places;            /* of the bound arrays */
@@ -78,8 +78,10 @@ static hk_graph *failed_graph(const char *format, ...)
 /* The hook of arrays: see base/hooks.h. */
 void hki_capture_refuse(hk_code code, const char *operation, const char *why)
 {
-    if (!hki_capturing ||
-        (code == HK_OK && hki_capturing->takes_constants && !strcmp(operation, "from_host")))
+    if (!hki_capturing)
+        return;
+    const bool is_constant = !strcmp(operation, "from_host") || !strcmp(operation, "scalar");
+    if (code == HK_OK && hki_capturing->takes_constants && is_constant)
         return;
     if (code == HK_OK)
         fail(hki_capturing, HK_UNSUPPORTED, operation, "%s cannot be captured: %s", operation, why);

@@ -270,7 +270,17 @@ typedef struct request {
     hk_array *const *inputs;
     int input_count;
     hk_module *module; /* NULL: none whose arrays have names */
+    hki_export_names names;
 } request;
+
+/* Names of arrays that the options give. */
+static hki_export_names names_of(const hk_model_export_options *options)
+{
+    const bool are_given = options && options->arrays && options->array_names;
+    return (hki_export_names){are_given ? options->arrays : NULL,
+                              are_given ? options->array_names : NULL,
+                              are_given ? options->array_count : 0};
+}
 
 static bool check_inputs(hki_export *out, const request *self, const char *batch)
 {
@@ -348,23 +358,40 @@ static bool check_outputs(hki_export *out, hk_array *const *outputs, int count)
     return true;
 }
 
+/* The arrays of a module, by their paths. */
+static bool name_arrays(hki_export *out, hk_module *module, hki_export_names *names)
+{
+    const int count = hk_module_entries(module, NULL, 0);
+    hk_module_entry *entries = hki_export_allocate(out, (size_t)count * sizeof *entries);
+    hk_array **arrays = hki_export_allocate(out, (size_t)count * sizeof(hk_array *));
+    const char **paths = hki_export_allocate(out, (size_t)count * sizeof(char *));
+    if (!entries || !arrays || !paths)
+        return false;
+    hk_module_entries(module, entries, count);
+    for (int i = 0; i < count; i++) {
+        arrays[i] = entries[i].array;
+        paths[i] = entries[i].path;
+    }
+    *names = (hki_export_names){arrays, paths, count};
+    return true;
+}
+
 static bool describe(hki_export *out, const request *self, const hk_graph *graph,
                      hk_array *const *inputs, hk_array *const *outputs, int count)
 {
-    hki_export_request its = {
-        .graph = graph, .given = inputs, .results = outputs, .result_count = count};
-    hk_module_entry *names = NULL;
-    const int name_count = self->module ? hk_module_entries(self->module, NULL, 0) : 0;
-    if (!hk_ok(hk_graph_status(graph))) {
+    hki_export_request its = {.graph = graph,
+                              .given = inputs,
+                              .names = self->names,
+                              .results = outputs,
+                              .result_count = count};
+    const hk_status *status = hk_graph_status(graph);
+    if (!hk_ok(status)) {
         if (!out->failure)
-            out->failure = hk_status_retain(hk_graph_status(graph));
+            out->failure = hk_status_retain(status);
         return false;
     }
-    if (name_count > 0 && !(names = hki_export_allocate(out, (size_t)name_count * sizeof *names)))
+    if (self->module && !its.names.count && !name_arrays(out, self->module, &its.names))
         return false;
-    if (names)
-        its.name_count = hk_module_entries(self->module, names, name_count);
-    its.names = names;
     return hki_export_graph(out, &its);
 }
 
@@ -446,7 +473,7 @@ const hk_status *(hk_model_export_call)(const char *path, hk_export_call_fn *cal
                                         const hk_model_export_options *options)
 {
     HKI_TAKE_OPTIONS(hk_model_export_options, options);
-    const request its = {call, context, inputs, input_count, NULL};
+    const request its = {call, context, inputs, input_count, NULL, names_of(options)};
     return call ? export_calls(path, &its, options) : refuse("argument call is NULL");
 }
 
@@ -478,7 +505,7 @@ const hk_status *(hk_model_export)(const char *path, hk_module *module, hk_array
                                    int input_count, const hk_model_export_options *options)
 {
     HKI_TAKE_OPTIONS(hk_model_export_options, options);
-    const request its = {forward, module, inputs, input_count, module};
+    const request its = {forward, module, inputs, input_count, module, names_of(options)};
     if (!module)
         return refuse("argument module is NULL");
     if (!hk_ok(hk_module_status(module)))
@@ -503,8 +530,10 @@ const hk_status *(hk_model_export_graph)(const char *path, const hk_graph *graph
     HKI_TAKE_OPTIONS(hk_model_export_options, options);
     const hk_model_export_options its = options ? *options : (hk_model_export_options){NULL};
     hki_export out = {.values = NULL};
-    const hki_export_request wanted = {
-        .graph = graph, .results = results, .result_count = result_count};
+    const hki_export_request wanted = {.graph = graph,
+                                       .names = names_of(options),
+                                       .results = results,
+                                       .result_count = result_count};
     HK_SCOPE;
     HK_PAUSE;
     if (!hk_ok(hk_graph_status(graph)))

@@ -56,11 +56,16 @@ int hki_export_sort_axes(const hki_tensor *tensor, int axes[HK_MAX_NDIM]);
 
 typedef struct hki_export_slots hki_export_slots;
 
-/* names: of constants, as hk_module_entries gives them. given: the bound arrays, borrowed; NULL: not
- * known. NULL after failing. */
+/* Arrays that are known by name, all borrowed. */
+typedef struct hki_export_names {
+    hk_array *const *arrays; /* NULL ones are passed over */
+    const char *const *names;
+    int count;
+} hki_export_names;
+
+/* given: the bound arrays, borrowed; NULL: not known. NULL after failing. */
 hki_export_slots *hki_export_slots_create(hki_export *self, const hk_graph *graph,
-                                          hk_array *const *given, const hk_module_entry *names,
-                                          int name_count);
+                                          hk_array *const *given, hki_export_names names);
 int hki_export_read(hki_export_slots *slots, int slot, const hki_tensor *tensor, bool narrow);
 bool hki_export_write(hki_export_slots *slots, int slot, const hki_tensor *tensor, int value);
 /* An array of the program's: what the graph has made it, or what it is. */
@@ -73,8 +78,7 @@ bool hki_export_is_from_before(const hki_export *self, int value);
 typedef struct hki_export_request {
     const hk_graph *graph;
     hk_array *const *given; /* see hki_export_slots_create */
-    const hk_module_entry *names;
-    int name_count;
+    hki_export_names names;
     hk_array *const *results; /* outputs that are not bound */
     int result_count;
 } hki_export_request;

@@ -336,8 +336,8 @@ bool hki_export_graph(hki_export *self, const hki_export_request *request)
     const hk_graph *graph = request->graph;
     const size_t most = (size_t)(graph->bound_count + request->result_count) + 1;
     const state its = {.out = self,
-                       .slots = hki_export_slots_create(self, graph, request->given, request->names,
-                                                        request->name_count),
+                       .slots =
+                           hki_export_slots_create(self, graph, request->given, request->names),
                        .graph = graph};
     self->inputs = hki_export_allocate(self, most * sizeof *self->inputs);
     self->outputs = hki_export_allocate(self, most * sizeof *self->outputs);

@@ -32,14 +32,14 @@ typedef struct content {
     bool is_read_before; /* as it was before the graph */
     piece *pieces;
     int piece_count, piece_capacity;
+    bool is_joined; /* the whole is these pieces, side by side */
 } content;
 
 struct hki_export_slots {
     hki_export *out;
     const hk_graph *graph;
     hk_array *const *given;
-    const hk_module_entry *names;
-    int name_count;
+    hki_export_names names;
     content *contents;
     seen *views;
     kept *constants;
@@ -47,14 +47,12 @@ struct hki_export_slots {
 };
 
 hki_export_slots *hki_export_slots_create(hki_export *self, const hk_graph *graph,
-                                          hk_array *const *given, const hk_module_entry *names,
-                                          int name_count)
+                                          hk_array *const *given, hki_export_names names)
 {
     hki_export_slots *slots = hki_export_allocate(self, sizeof *slots);
     if (!slots)
         return NULL;
-    *slots = (hki_export_slots){
-        .out = self, .graph = graph, .given = given, .names = names, .name_count = name_count};
+    *slots = (hki_export_slots){.out = self, .graph = graph, .given = given, .names = names};
     slots->contents =
         hki_export_allocate(self, ((size_t)graph->slot_count + 1) * sizeof *slots->contents);
     for (int i = 0; slots->contents && i < graph->slot_count; i++)
@@ -108,10 +106,10 @@ static int64_t size_of_slot(const hki_export_slots *self, int slot, hk_dtype dty
 static const char *name_of(const hki_export_slots *self, const hki_storage *storage,
                            const hki_tensor *base)
 {
-    for (int i = 0; i < self->name_count; i++) {
-        const hk_array *x = self->names[i].array;
+    for (int i = 0; i < self->names.count; i++) {
+        const hk_array *x = self->names.arrays[i];
         if (x && x->storage == storage && x->offset == base->offset && x->size == base->size)
-            return self->names[i].path;
+            return self->names.names[i];
     }
     return NULL;
 }
@@ -295,40 +293,100 @@ static int put(hki_export_slots *self, int whole, const piece *part)
     return value;
 }
 
-/* All pieces, one behind the other along some axis; -1: they do not lie so, or after failing. */
-static int join_all(hki_export_slots *self, const content *its, int64_t size)
+/* Along which axis all pieces, which are sorted, lie one behind the other; -1: they do not. */
+static int find_axis(content *its, int64_t size, hk_dims *shape)
 {
-    const int count = its->piece_count;
-    piece *sorted = hki_export_allocate(self->out, (size_t)count * sizeof *sorted);
-    content in_order = {.pieces = sorted, .piece_count = count};
-    hk_dims shape;
-    if (!sorted)
-        return -1;
-    memcpy(sorted, its->pieces, (size_t)count * sizeof *sorted);
-    qsort(sorted, (size_t)count, sizeof *sorted, by_offset);
-    for (int axis = 0; axis < sorted[0].place.ndim; axis++)
-        if (follow(&in_order, axis, size, &shape))
-            return join(self, &in_order, axis, shape);
+    qsort(its->pieces, (size_t)its->piece_count, sizeof *its->pieces, by_offset);
+    for (int axis = 0; axis < its->pieces[0].place.ndim; axis++)
+        if (follow(its, axis, size, shape))
+            return axis;
     return -1;
+}
+
+/* A copy, which may be sorted. False after failing. */
+static bool copy_pieces(hki_export *out, const content *from, content *to)
+{
+    *to = (content){.whole = -1, .piece_count = from->piece_count};
+    to->pieces = hki_export_allocate(out, (size_t)from->piece_count * sizeof *to->pieces);
+    if (to->pieces)
+        memcpy(to->pieces, from->pieces, (size_t)from->piece_count * sizeof *to->pieces);
+    return to->pieces != NULL;
 }
 
 /* The pieces become part of the whole. */
 static bool merge(hki_export_slots *self, int slot)
 {
-    content *its = &self->contents[slot];
-    if (!its->piece_count)
-        return true;
+    content *its = &self->contents[slot], sorted;
+    if (!its->piece_count || its->is_joined)
+        return its->whole >= 0 || !self->out->failure;
     const hk_dtype dtype = its->pieces[0].place.dtype;
     const int64_t size = size_of_slot(self, slot, dtype);
-    const int joined = its->whole < 0 ? join_all(self, its, size) : -1;
-    if (joined >= 0)
-        its->whole = joined;
-    else if (its->whole < 0 && !self->out->failure)
+    hk_dims shape;
+    if (!copy_pieces(self->out, its, &sorted))
+        return false;
+    const int axis = its->whole < 0 ? find_axis(&sorted, size, &shape) : -1;
+    if (axis >= 0) {
+        its->whole = join(self, &sorted, axis, shape);
+        its->is_joined = true;
+        return its->whole >= 0;
+    }
+    if (its->whole < 0)
         its->whole = blank(self, size, dtype);
-    for (int i = 0; joined < 0 && i < its->piece_count && its->whole >= 0; i++)
+    for (int i = 0; i < its->piece_count && its->whole >= 0; i++)
         its->whole = put(self, its->whole, &its->pieces[i]);
     its->piece_count = 0;
-    return its->whole >= 0 && !self->out->failure;
+    return its->whole >= 0;
+}
+
+/* Whether the tensor shows elements of the piece alone: then *shows is the same of its value. */
+static bool is_within(const piece *part, const hki_tensor *tensor, hki_tensor *shows)
+{
+    const hki_tensor *place = &part->place;
+    int64_t rest = tensor->offset - place->offset, begin[HK_MAX_NDIM], steps[HK_MAX_NDIM];
+    int axes[HK_MAX_NDIM];
+    bool is_used[HK_MAX_NDIM] = {false};
+    const int count = hki_export_sort_axes(place, axes);
+    hk_dims shape = shape_of(place);
+    hki_dims_strides(&shape, steps);
+    *shows = *tensor;
+    shows->offset = 0;
+    if (rest < 0)
+        return false;
+    for (int i = 0; i < count; i++) {
+        begin[i] = rest / place->strides[axes[i]];
+        rest %= place->strides[axes[i]];
+        shows->offset += begin[i] * steps[axes[i]];
+        if (begin[i] >= place->dims[axes[i]])
+            return false;
+    }
+    for (int i = 0; i < tensor->ndim; i++) {
+        int at = 0;
+        if (tensor->dims[i] == 1 || !tensor->strides[i])
+            continue;
+        while (at < count && (is_used[at] || place->strides[axes[at]] != tensor->strides[i]))
+            at++;
+        if (at == count || begin[at] + tensor->dims[i] > place->dims[axes[at]])
+            return false;
+        is_used[at] = true;
+        shows->strides[i] = steps[axes[at]];
+    }
+    return rest == 0;
+}
+
+/* The value that a tensor shows of one of the pieces, where these are side by side; -1: it does not. */
+static int read_piece(hki_export_slots *self, int slot, const hki_tensor *tensor, bool narrow)
+{
+    content *its = &self->contents[slot], sorted;
+    hk_dims shape;
+    hki_tensor shows;
+    if (!its->piece_count || (its->whole >= 0 && !its->is_joined) ||
+        !copy_pieces(self->out, its, &sorted) ||
+        find_axis(&sorted, size_of_slot(self, slot, tensor->dtype), &shape) < 0)
+        return -1;
+    for (int i = 0; i < its->piece_count; i++)
+        if (is_within(&its->pieces[i], tensor, &shows))
+            return hki_export_view(self->out, its->pieces[i].value, &shows, narrow);
+    return -1;
 }
 
 /* ---- reading and writing ------------------------------------------------------------------------- */
@@ -366,14 +424,16 @@ int hki_export_read(hki_export_slots *self, int slot, const hki_tensor *tensor, 
         its->is_read_before = true;
         value = read_constant(self, slot, of->storage, tensor, narrow);
     } else {
-        if (!merge(self, slot))
+        value = read_piece(self, slot, tensor, narrow);
+        if (value < 0 && !merge(self, slot))
             return -1;
-        if (its->whole < 0 && of->kind == HKI_SLOT_BOUND)
+        if (value < 0 && its->whole < 0 && of->kind == HKI_SLOT_BOUND)
             read_bound(self, slot);
-        if (its->whole < 0)
+        if (value < 0 && its->whole < 0)
             return hki_export_fail(self->out, HK_UNSUPPORTED, "it reads what nothing has written") -
                    1;
-        value = hki_export_view(self->out, its->whole, tensor, narrow);
+        if (value < 0)
+            value = hki_export_view(self->out, its->whole, tensor, narrow);
     }
     seen *list = value < 0 ? NULL
                            : with_room(self->out, self->views, self->view_count,
@@ -429,6 +489,7 @@ bool hki_export_write(hki_export_slots *self, int slot, const hki_tensor *tensor
         if (whole >= 0) {
             its->whole = whole;
             its->piece_count = 0;
+            its->is_joined = false;
             return true;
         }
     }
