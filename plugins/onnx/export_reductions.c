@@ -129,10 +129,10 @@ static bool add_cumulative(onnx_writing *out)
 {
     const hk_dtype dtype = onnx_out_of(out, 0)->dtype;
     const int64_t axis = onnx_out_axis(out, onnx_out_in(out, 0)->shape.ndim);
-    return onnx_out_finish(
-        out,
-        ONNX_OUT(out, "CumSum", NULL, onnx_out_in_as(out, 0, dtype), onnx_out_ints(out, &axis, 1)),
-        dtype);
+    return onnx_out_finish(out,
+                           ONNX_OUT(out, "CumSum", NULL, onnx_out_in_as(out, 0, dtype),
+                                    onnx_out_scalar(out, (double)axis, HK_I64)),
+                           dtype);
 }
 
 const onnx_export_row onnx_export_reductions[] = {

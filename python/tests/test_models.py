@@ -103,3 +103,51 @@ def test_operators():
     command = [sys.executable, ROOT / "tests/onnx/node_tests.py", "--every", "9", "--least", "0.95"]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-2000:]
+
+
+def test_export(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    net = hk.nn.Sequential(hk.nn.Linear(4), hk.nn.Dropout(0.5), hk.nn.ReLU(), hk.nn.Linear(2))
+    x = hk.random.uniform(shape=(3, 8))
+    hk.export(net, x, "net.onnx", input_names="x", output_names=["y"], batch="n")
+    assert net.training and all(child.training for child in net.children())
+    onnx.checker.check_model("net.onnx", full_check=True)
+    model = onnx.load("net.onnx")
+    assert {tensor.name for tensor in model.graph.initializer} == set(net.state())
+    read = hk.Model("net.onnx")
+    assert read.inputs == [("x", hk.float32, ("n", 8))] and read.outputs == [("y", hk.float32, ("n", 2))]
+    assert np.allclose(np.asarray(read(x[:1])), np.asarray(net.eval()(x[:1])), atol=1e-6)
+    hk.export(lambda a, b: (a @ b, a + 1), [x, hk.ones((8, 2))], tmp_path / "two.onnx")
+    assert [name for name, _, _ in hk.Model("two.onnx").outputs] == ["output_0", "output_1"]
+
+
+def test_export_refusals(tmp_path):
+    x, path = hk.ones((2, 3)), tmp_path / "net.onnx"
+    with pytest.raises(hk.UnsupportedError, match="the call of atan2 at .*test_models.py:[0-9]+ has no row.*; 1 of 2 calls can be written"):
+        hk.export(lambda x: hk.atan2(x, x) + 1, x, path)
+    with pytest.raises(hk.UnsupportedError, match="depends on the batch"):
+        hk.export(lambda x: x * x.shape[0], x, path, batch="n")
+    with pytest.raises(ZeroDivisionError):
+        hk.export(lambda x: 1 // 0, x, path)
+    with pytest.raises(TypeError, match="a result that is exported"):
+        hk.export(lambda x: 1, x, path)
+    with pytest.raises(ValueError, match="input_names has 2 names for 1 inputs"):
+        hk.export(lambda x: x, x, path, input_names=["a", "b"])
+    with pytest.raises(ValueError, match="output_names has 2 names for 1 outputs"):
+        hk.export(lambda x: x, x, path, output_names=["a", "b"])
+    with pytest.raises(TypeError, match="expected names"):
+        hk.export(lambda x: x, x, path, input_names=[3])
+    with pytest.raises(hk.Error, match="cannot be written"):
+        hk.export(lambda x: x + 1, x, "/nowhere/net.onnx")
+    assert not path.exists()
+
+
+def test_export_of_operators():
+    """Each operator that has a form, by ONNX's reference implementation, and read back."""
+    sys.path.insert(0, str(ROOT / "tests" / "onnx"))
+    try:
+        import export_tests
+    finally:
+        sys.path.pop(0)
+    wrong = [(name, problem) for name, problem in export_tests.run_cases() if problem]
+    assert not wrong
