@@ -16,7 +16,7 @@ from hocket import data, nn, optim
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # What has no result to show: files, waits, what is of a whole run, other names of what is there.
 WITHOUT = set("""wait devices load load_checkpoint save save_checkpoint all_reduce runtime split_and_load stats seed capture backward gradients
-    is_recording array concatenate power cumsum cumprod unique set_state""".split())
+    is_recording export array concatenate power cumsum cumprod unique set_state""".split())
 
 
 def public(module, prefix):
