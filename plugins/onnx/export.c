@@ -225,6 +225,9 @@ static bool write_data(onnx_export *file, const char *path, const char *location
     return is_good || refuse_file(file, path);
 }
 
+/* A message of protobuf's has less than 2 GiB. */
+static const double MOST_BYTES = 2.0e9;
+
 /* ---- the file ---------------------------------------------------------------------------------------- */
 
 typedef struct file_buffer {
@@ -266,7 +269,7 @@ static bool write_files(onnx_export *file, const Onnx__ModelProto *model, const 
         return false;
     for (size_t i = 0; i < file->proto->n_initializer; i++)
         bytes += (double)file->proto->initializer[i]->raw_data.len;
-    const bool is_beside = bytes > file->graph->most_bytes;
+    const bool is_beside = bytes > file->graph->most_bytes || bytes > MOST_BYTES;
     bool is_good =
         (!is_beside || write_data(file, fresh_data, slash ? data + (slash + 1 - path) : data)) &&
         write_proto(file, model, fresh);

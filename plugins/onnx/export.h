@@ -71,7 +71,9 @@ const char *onnx_out_add(onnx_writing *out, const char *op, const char *to, int 
 #define ONNX_OUT(out, op, to, ...)                                                                 \
     onnx_out_add(out, op, to, (int)(sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *)),       \
                  (const char *[]){__VA_ARGS__})
-/* Attributes of the node that was added last. */
+/* A second output of the node that was added last; to NULL: a name of its own. */
+bool onnx_out_second(onnx_writing *out, const char *to);
+/* Attributes of that node. */
 bool onnx_out_set_int(onnx_writing *out, const char *name, int64_t value);
 bool onnx_out_set_float(onnx_writing *out, const char *name, double value);
 bool onnx_out_set_ints(onnx_writing *out, const char *name, const int64_t *values, int count);

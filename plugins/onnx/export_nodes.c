@@ -180,6 +180,17 @@ const char *onnx_out_add(onnx_writing *out, const char *op, const char *to, int 
                : NULL;
 }
 
+bool onnx_out_second(onnx_writing *out, const char *to)
+{
+    onnx_export *file = out->file;
+    if (!to)
+        to = fresh_name(file);
+    if (!to || !file->proto->n_node)
+        return false;
+    Onnx__NodeProto *node = file->proto->node[file->proto->n_node - 1];
+    return onnx_export_append(file, &node->output, &node->n_output, (void *)to);
+}
+
 static Onnx__AttributeProto *attribute(onnx_writing *out, const char *name,
                                        Onnx__AttributeProto__AttributeType type)
 {

@@ -135,6 +135,36 @@ static bool add_cumulative(onnx_writing *out)
                            dtype);
 }
 
+/* The first k in order: their values and their places, of which either may be left out. */
+static bool add_first(onnx_writing *out, const char *values, const char *places, int64_t k,
+                      bool are_largest)
+{
+    const hk_export_value *x = onnx_out_in(out, 0);
+    if (k < 0)
+        return onnx_out_refuse(out, "is along the batch, which has no size yet");
+    const char *first =
+        ONNX_OUT(out, "TopK", values, onnx_out_in_name(out, 0), onnx_out_ints(out, &k, 1));
+    return first && onnx_out_second(out, places) &&
+           onnx_out_set_int(out, "axis", onnx_out_axis(out, x->shape.ndim)) &&
+           onnx_out_set_int(out, "largest", are_largest) && onnx_out_set_int(out, "sorted", 1);
+}
+
+static bool add_sort(onnx_writing *out)
+{
+    const hk_export_value *x = onnx_out_in(out, 0);
+    const int64_t size = x->shape.dims[onnx_out_axis(out, x->shape.ndim)];
+    const bool are_places = !strcmp(out->node->operation, "argsort");
+    const char *name = onnx_out_of_name(out, 0);
+    return add_first(out, are_places ? NULL : name, are_places ? name : NULL, size,
+                     onnx_out_int(out, "descending"));
+}
+
+static bool add_topk(onnx_writing *out)
+{
+    return add_first(out, onnx_out_of_name(out, 0), onnx_out_of_name(out, 1),
+                     onnx_out_int(out, "k"), onnx_out_int(out, "largest"));
+}
+
 const onnx_export_row onnx_export_reductions[] = {
     {"sum", add_sum},
     {"mean", add_sum},
@@ -154,5 +184,8 @@ const onnx_export_row onnx_export_reductions[] = {
     {"cumulative_sum", add_cumulative},
     {"squares_about", add_spread},
     {"exponent_offset", add_offset},
+    {"sort", add_sort},
+    {"argsort", add_sort},
+    {"topk", add_topk},
     {NULL, NULL},
 };

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""export_tests.py [--folder FOLDER] [--only PART] [--reference]: what hk.export writes, by ONNX's checker and ONNX Runtime, and read back.
+"""export_tests.py [--folder FOLDER] [--only PART]: what hk.export writes, by ONNX's checker and ONNX Runtime, and read back.
 
 Run it by a Python that has the packages onnx, numpy and hocket; onnxruntime, where it is there, runs each file, else ONNX's reference implementation
 runs those of a few nodes. Each case is a function of arrays, written with sizes that are fixed and, where that can be, with a free batch. FOLDER: files of
@@ -128,6 +128,10 @@ case("softmax of channels", lambda x: F.softmax(x, axis=1), x)
 case("log_softmax", lambda x: F.log_softmax(x, axis=-1), x)
 case("argmax", lambda x: hk.argmax(x, axis=1), x)
 case("cumulative_sum", lambda x: hk.cumulative_sum(x, axis=1), x)
+case("sort", lambda x: hk.sort(x, axis=1, descending=True), f(2, 7))
+case("argsort", lambda x: hk.argsort(x, axis=1), f(2, 7))
+if hasattr(hk, "topk"):
+    case("topk", lambda x: tuple(hk.topk(x, 2)), f(2, 7))
 case("take", lambda x: hk.take(x, hk.asarray([2, 0, -1]), axis=1), f(2, 3, 4))
 case("take_along_axis", lambda x: hk.take_along_axis(x, hk.argmax(x, axis=1, keepdims=True), axis=1), f(2, 3))
 case("embedding", hk.nn.Embedding(7, 5), np.array([[1, 2, 6], [0, 3, 3]], dtype=np.int32))
@@ -169,6 +173,10 @@ case("one query", lambda x, k: F.scaled_dot_product_attention(x, k, k), f(2, 1, 
 for kind in ("RNN", "GRU", "LSTM"):
     case(kind, getattr(hk.nn, kind)(6), f(2, 5, 3))
     case(kind + " of two layers", lambda x, n=getattr(hk.nn, kind)(6, layers=2): n(x), f(2, 5, 3))
+    case(kind + " with lengths", lambda x, t, n=getattr(hk.nn, kind)(6): n(x, None, t), f(2, 5, 3), np.array([3, 5], dtype=np.int32))
+    case(kind + " and its state", lambda x, n=getattr(hk.nn, kind)(6, final_state=True): n(x), f(2, 5, 3))
+    case(kind + " with all states", lambda x, n=getattr(hk.nn, kind)(6, whole_state=True): n(x), f(2, 5, 3))
+    case(kind + " from a state", lambda x, h, n=getattr(hk.nn, kind)(6): n(x, h), f(2, 5, 3), f(2, 12 if kind == "LSTM" else 6))
     case(kind + " in both directions", getattr(hk.nn, kind)(6, bidirectional=True), f(2, 5, 3))
 
 
