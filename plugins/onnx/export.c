@@ -184,9 +184,9 @@ static Onnx__StringStringEntryProto *entry(onnx_export *file, const char *key, c
     return its->value ? its : NULL;
 }
 
-static bool refuse_file(onnx_export *file, const char *path)
+static bool refuse_file(onnx_export *file)
 {
-    return onnx_wrong(file->problem, HK_IO, "the file %.300s cannot be written: %s", path,
+    return onnx_wrong(file->problem, HK_IO, "the file %.300s cannot be written: %s", file->path,
                       strerror(errno));
 }
 
@@ -222,7 +222,7 @@ static bool write_data(onnx_export *file, const char *path, const char *location
     }
     if (stream && fclose(stream))
         is_good = false;
-    return is_good || refuse_file(file, path);
+    return is_good || refuse_file(file);
 }
 
 /* A message of protobuf's has less than 2 GiB. */
@@ -244,10 +244,10 @@ static bool write_proto(onnx_export *file, const Onnx__ModelProto *model, const 
 {
     file_buffer buffer = {.base = {.append = append}, .stream = fopen(path, "wb")};
     if (!buffer.stream)
-        return refuse_file(file, path);
+        return refuse_file(file);
     onnx__model_proto__pack_to_buffer(model, &buffer.base);
     const bool is_good = !ferror(buffer.stream);
-    return (!fclose(buffer.stream) && is_good) || refuse_file(file, path);
+    return (!fclose(buffer.stream) && is_good) || refuse_file(file);
 }
 
 static char *joined(onnx_export *file, const char *path, const char *end)
@@ -274,9 +274,9 @@ static bool write_files(onnx_export *file, const Onnx__ModelProto *model, const 
         (!is_beside || write_data(file, fresh_data, slash ? data + (slash + 1 - path) : data)) &&
         write_proto(file, model, fresh);
     if (is_good && is_beside && rename(fresh_data, data))
-        is_good = refuse_file(file, data);
+        is_good = refuse_file(file);
     if (is_good && rename(fresh, path))
-        is_good = refuse_file(file, path);
+        is_good = refuse_file(file);
     if (!is_good) {
         unlink(fresh);
         if (is_beside)
@@ -320,7 +320,7 @@ hk_code hocket_model_write(const char *path, const hk_export_graph *graph, char 
                            size_t problem_bytes)
 {
     onnx_problem wrong = {.text = problem, .bytes = problem_bytes};
-    onnx_export file = {.graph = graph, .problem = &wrong};
+    onnx_export file = {.graph = graph, .path = path, .problem = &wrong};
     HK_SCOPE;
     HK_PAUSE;
     if (graph->abi != HK_EXPORT_ABI)

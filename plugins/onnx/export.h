@@ -9,6 +9,7 @@ enum { ONNX_EXPORT_OPSET = 18, ONNX_EXPORT_IR = 8 };
 
 typedef struct onnx_export {
     const hk_export_graph *graph;
+    const char *path;
     Onnx__GraphProto *proto;
     char **names; /* of values */
     void **blocks;

@@ -447,7 +447,8 @@ static bool note_for_batches(hki_export *out, const request *self)
 static const hk_status *export_calls(const char *path, const request *self,
                                      const hk_model_export_options *given)
 {
-    const hk_model_export_options options = given ? *given : (hk_model_export_options){NULL};
+    const hk_model_export_options options =
+        given ? *given : (hk_model_export_options){.format = NULL};
     hki_export out = {.values = NULL};
     HK_SCOPE;
     HK_PAUSE;
@@ -528,7 +529,8 @@ const hk_status *(hk_model_export_graph)(const char *path, const hk_graph *graph
                                          const hk_model_export_options *options)
 {
     HKI_TAKE_OPTIONS(hk_model_export_options, options);
-    const hk_model_export_options its = options ? *options : (hk_model_export_options){NULL};
+    const hk_model_export_options its =
+        options ? *options : (hk_model_export_options){.format = NULL};
     hki_export out = {.values = NULL};
     const hki_export_request wanted = {.graph = graph,
                                        .names = names_of(options),
