@@ -9,8 +9,8 @@
  *
  * and, the other way, hk_model_export("net.onnx", net, &images, 1, NULL);
  *
- * Files are read and written by plug-ins, libhocket_NAME.so beside the library, for each format: onnx. A
- * program that loads none carries nothing of them.
+ * Files are read and written by plug-ins, libhocket_NAME.so beside the library, for each format:
+ * onnx. A program that loads none carries nothing of them.
  *
  * The first run with inputs of some shapes makes the model's calls one by one; the second notes
  * them (hocket/graph.h), and later ones replay what was noted. What the shapes alone decide is
@@ -92,7 +92,7 @@ HK_AT_VOID(hk_model_run,
  * memory. Does not block. */
 HK_API char *hk_model_to_string(const hk_model *model);
 
-/* ---- the way out ------------------------------------------------------------------------------ */
+/* ---- the way out ----------------------------------------------------------------------------- */
 
 /* May be NULL: defaults. */
 typedef struct hk_model_export_options {
@@ -116,16 +116,16 @@ typedef struct hk_model_export_options {
 
 /* Writes what the module makes of inputs like these as a file that others read: its calls in
  * evaluation mode, its arrays with their values and, as names, their paths. All inputs lie on one
- * device. The module is called, once or twice before that where it has parameters to make, and is
- * in the mode in which it was. The result is lent: valid until the thread's next call that lends
- * one.
+ * device. The module is called two or three times, which makes its parameters where that is still to
+ * be done, and is then in the mode in which it was. The result is lent: valid until the thread's
+ * next call that lends one.
  *
  * Errors: HK_INVALID_ARGUMENT (what is NULL or failed; names; within a capture), HK_NOT_FOUND (the
  * plug-in), HK_UNSUPPORTED (an operator that the format has none for, with the line of its call and
  * how many of the calls could be written; a call that cannot be noted, see hocket/graph.h; a size
  * that depends on the batch in another way than as a multiple), HK_IO (the file), what has failed
- * in the calls, HK_OUT_OF_MEMORY. Where it cannot be written, a file that was there stays. Blocks:
- * values are read, and the file is written. */
+ * in the calls, HK_OUT_OF_MEMORY. Where it cannot be written, a file that was there stays. Takes
+ * host memory for two copies of the constants. Blocks: values are read, and the file is written. */
 HK_API const hk_status *hk_model_export(const char *path, hk_module *module,
                                         hk_array *const *inputs, int input_count,
                                         const hk_model_export_options *options);
@@ -204,8 +204,8 @@ typedef hk_model_source *hk_model_open_fn(const char *path, const hk_model_optio
                                           hk_source at, hk_code *code, char *problem,
                                           size_t problem_bytes);
 
-/* What a plug-in is given to write, by hk_model_write_fn hocket_model_write: values, which nodes make
- * from others, each once and in an order in which that can be done. All of it lives until the
+/* What a plug-in is given to write, by hk_model_write_fn hocket_model_write: values, which nodes
+ * make from others, each once and in an order in which that can be done. All of it lives until the
  * function returns. */
 enum { HK_EXPORT_ABI = 1 };
 

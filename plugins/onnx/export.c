@@ -1,5 +1,5 @@
-/* The way out: calls become a file. All of it is made in memory; a file that was there is replaced once
- * the new one is complete. */
+/* The way out: calls become a file. All of it is made in memory; a file that was there is replaced
+ * once the new one is complete. */
 #include "export.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- values --------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static bool name_values(onnx_export *file)
 {
@@ -122,7 +122,7 @@ static bool add_constant(onnx_export *file, int index)
     return onnx_export_append(file, &file->proto->initializer, &file->proto->n_initializer, tensor);
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------ */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static const onnx_export_row *find_row(const char *name)
 {
@@ -171,7 +171,7 @@ static bool add_nodes(onnx_export *file)
     return false;
 }
 
-/* ---- data beside it --------------------------------------------------------------------------------- */
+/* ---- data beside it -------------------------------------------------------------------------- */
 
 static Onnx__StringStringEntryProto *entry(onnx_export *file, const char *key, const char *value)
 {
@@ -228,7 +228,7 @@ static bool write_data(onnx_export *file, const char *path, const char *location
 /* A message of protobuf's has less than 2 GiB. */
 static const double MOST_BYTES = 2.0e9;
 
-/* ---- the file ---------------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 typedef struct file_buffer {
     ProtobufCBuffer base;

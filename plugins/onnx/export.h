@@ -1,5 +1,5 @@
-/* Within the plug-in: a file that is being written. Nodes of Hocket's have rows of a table, which add
- * nodes of ONNX's. */
+/* Within the plug-in: a file that is being written. Nodes of Hocket's have rows of a table, which
+ * add nodes of ONNX's. */
 #ifndef HOCKET_ONNX_EXPORT_H
 #define HOCKET_ONNX_EXPORT_H
 
@@ -44,7 +44,7 @@ bool onnx_export_append(onnx_export *file, void *list, size_t *count, void *item
 /* The call cannot be written. Returns false. */
 bool onnx_out_refuse(onnx_writing *out, const char *format, ...) HK_PRINTF(2, 3);
 
-/* ---- what it is made of --------------------------------------------------------------------------- */
+/* ---- what it is made of ---------------------------------------------------------------------- */
 
 /* NULL: left out. */
 const hk_export_value *onnx_out_in(const onnx_writing *out, int index);
@@ -60,13 +60,13 @@ int64_t onnx_out_axis(const onnx_writing *out, int ndim);
 bool onnx_out_is_float(hk_dtype dtype);
 int32_t onnx_out_dtype(hk_dtype dtype);
 
-/* ---- nodes ------------------------------------------------------------------------------------------ */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 enum { ONNX_OUT_MOST = 8 };
 
-/* A node of these inputs, of which a NULL name is left out; trailing ones are not written. to NULL: a
- * name of its own. Returns the name of its output; NULL: no memory, or an input of `count` first ones
- * that must be there is NULL for that reason, so that calls may be nested. */
+/* A node of these inputs, of which a NULL name is left out; trailing ones are not written. to NULL:
+ * a name of its own. Returns the name of its output; NULL: no memory, or an input of `count` first
+ * ones that must be there is NULL for that reason, so that calls may be nested. */
 const char *onnx_out_add(onnx_writing *out, const char *op, const char *to, int count,
                          const char *const *inputs);
 #define ONNX_OUT(out, op, to, ...)                                                                 \

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- by name -------------------------------------------------------------------------------------- */
+/* ---- by name --------------------------------------------------------------------------------- */
 
 /* Of one or two inputs of the result's dtype. */
 static const char *const same[][2] = {
@@ -121,7 +121,7 @@ static bool add_remainder(onnx_writing *out)
                            dtype);
 }
 
-/* ---- with a number ---------------------------------------------------------------------------------- */
+/* ---- with a number --------------------------------------------------------------------------- */
 
 static bool add_number(onnx_writing *out)
 {
@@ -169,7 +169,7 @@ static bool add_hard_sigmoid(onnx_writing *out)
     return onnx_out_finish(out, y, dtype);
 }
 
-/* ---- made of others --------------------------------------------------------------------------------- */
+/* ---- made of others -------------------------------------------------------------------------- */
 
 static const char *scaled(onnx_writing *out, const char *x, double by)
 {
@@ -228,7 +228,7 @@ static bool add_made(onnx_writing *out)
     return onnx_out_finish(out, y, dtype);
 }
 
-/* ---- truth ------------------------------------------------------------------------------------------- */
+/* ---- truth ----------------------------------------------------------------------------------- */
 
 /* Both inputs in the dtype in which they are compared. */
 static bool add_compare(onnx_writing *out)

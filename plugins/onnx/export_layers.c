@@ -10,7 +10,7 @@ static int64_t size_at(const hk_export_value *value, int from_end)
     return value->shape.dims[value->shape.ndim - from_end];
 }
 
-/* ---- products ----------------------------------------------------------------------------------------- */
+/* ---- products -------------------------------------------------------------------------------- */
 
 static bool add_matmul(onnx_writing *out)
 {
@@ -38,7 +38,7 @@ static bool add_linear(onnx_writing *out)
                            dtype);
 }
 
-/* ---- convolution --------------------------------------------------------------------------------------- */
+/* ---- convolution ----------------------------------------------------------------------------- */
 
 /* Both ends of both axes. */
 static bool set_pads(onnx_writing *out)
@@ -85,7 +85,7 @@ static bool add_conv_transpose(onnx_writing *out)
            onnx_out_set_ints(out, "output_padding", more, 2) && onnx_out_finish(out, y, dx->dtype);
 }
 
-/* ---- pooling ------------------------------------------------------------------------------------------- */
+/* ---- pooling --------------------------------------------------------------------------------- */
 
 static bool add_pool(onnx_writing *out)
 {
@@ -115,7 +115,7 @@ static bool add_pool(onnx_writing *out)
            onnx_out_finish(out, made, y->dtype);
 }
 
-/* ---- norms --------------------------------------------------------------------------------------------- */
+/* ---- norms ----------------------------------------------------------------------------------- */
 
 /* So many elements of one value. */
 static const char *filled(onnx_writing *out, hk_dims shape, double value, hk_dtype dtype)
@@ -204,7 +204,7 @@ static bool add_group_norm(onnx_writing *out)
     return onnx_out_finish(out, y, x->dtype);
 }
 
-/* ---- attention ------------------------------------------------------------------------------------------- */
+/* ---- attention ------------------------------------------------------------------------------- */
 
 /* (n, m): true where query i sees key j, j <= i. */
 static const char *causal_mask(onnx_writing *out, int64_t n, int64_t m)

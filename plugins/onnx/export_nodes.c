@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- memory --------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void *keep(onnx_export *file, void *block)
 {
@@ -70,7 +70,7 @@ bool onnx_out_refuse(onnx_writing *out, const char *format, ...)
                       out->node->called, at.file ? at.file : "(no file)", at.line, text);
 }
 
-/* ---- what a node is made of ------------------------------------------------------------------------ */
+/* ---- what a node is made of ------------------------------------------------------------------ */
 
 const hk_export_value *onnx_out_in(const onnx_writing *out, int index)
 {
@@ -137,7 +137,7 @@ int32_t onnx_out_dtype(hk_dtype dtype)
     return 0;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------ */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 /* A name that no value has. */
 static const char *fresh_name(onnx_export *file)
@@ -251,7 +251,7 @@ bool onnx_out_set_text(onnx_writing *out, const char *name, const char *text)
     return its != NULL;
 }
 
-/* ---- constants -------------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 const char *onnx_out_tensor(onnx_writing *out, const void *data, hk_dims shape, hk_dtype dtype)
 {

@@ -73,7 +73,7 @@ static bool add_recurrence(onnx_writing *out)
     return onnx_out_finish(out, onnx_out_transpose(out, steps, turned, 3, NULL), dtype);
 }
 
-/* ---- steps ------------------------------------------------------------------------------------------------ */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 /* Gate `index` of sums side by side along the last axis. */
 static const char *gate(onnx_writing *out, const char *sums, int index, int64_t units)
@@ -90,8 +90,8 @@ static int64_t units_of(const onnx_writing *out)
     return state->shape.dims[state->shape.ndim - 1];
 }
 
-/* A step of an LSTM from its sums: h and, in *cell, c, which is the one before, or NULL, for zeros. The
- * names of both may be given. */
+/* A step of an LSTM from its sums: h and, in *cell, c, which is the one before, or NULL, for zeros.
+ * The names of both may be given. */
 static const char *step_of(onnx_writing *out, const char *sums, int64_t units, const char **cell,
                            const char *h_name, const char *c_name)
 {

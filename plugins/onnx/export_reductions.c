@@ -105,7 +105,7 @@ static bool add_offset(onnx_writing *out)
                            dtype);
 }
 
-/* ---- along one axis ----------------------------------------------------------------------------------- */
+/* ---- along one axis -------------------------------------------------------------------------- */
 
 static bool add_softmax(onnx_writing *out)
 {

@@ -71,7 +71,7 @@ static bool add_full(onnx_writing *out)
                     onnx_out_shape(out, y->shape));
 }
 
-/* ---- by whole numbers --------------------------------------------------------------------------------- */
+/* ---- by whole numbers ------------------------------------------------------------------------ */
 
 /* Indices as ONNX takes them. */
 static const char *indices_of(onnx_writing *out, int index)
@@ -87,7 +87,8 @@ static bool add_select(onnx_writing *out)
            onnx_out_set_int(out, "axis", onnx_out_axis(out, onnx_out_in(out, 0)->shape.ndim));
 }
 
-/* Whole entries of an axis where indices are the same along all others, as those of a table's rows. */
+/* Whole entries of an axis where indices are the same along all others, as those of a table's
+ * rows. */
 static bool add_take(onnx_writing *out)
 {
     const hk_export_value *x = onnx_out_in(out, 0), *index = onnx_out_in(out, 1),

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what is made ------------------------------------------------------------------------------- */
+/* ---- what is made ---------------------------------------------------------------------------- */
 
 void hki_export_deinit(hki_export *self)
 {
@@ -160,7 +160,7 @@ int hki_export_add_unary(hki_export *self, const char *operation, int input, hk_
     return output;
 }
 
-/* ---- names --------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static bool is_taken(const hki_export *self, const char *name, int before)
 {
@@ -207,7 +207,7 @@ static void name_constants(hki_export *self)
             self->values[i].name = NULL;
 }
 
-/* ---- plug-ins ------------------------------------------------------------------------------------- */
+/* ---- plug-ins -------------------------------------------------------------------------------- */
 
 static bool write_file(hki_export *self, const char *path, const hk_model_export_options *options)
 {
@@ -262,7 +262,7 @@ static const hk_status *lend(hki_export *self)
     return hki_status_lend(status);
 }
 
-/* ---- calls ---------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 typedef struct request {
     hk_export_call_fn *call;
@@ -478,7 +478,7 @@ const hk_status *(hk_model_export_call)(const char *path, hk_export_call_fn *cal
     return call ? export_calls(path, &its, options) : refuse("argument call is NULL");
 }
 
-/* ---- modules --------------------------------------------------------------------------------------- */
+/* ---- modules --------------------------------------------------------------------------------- */
 
 static bool forward(void *context, hk_array *const *inputs, int input_count, hk_array **outputs,
                     int *output_count)
@@ -522,7 +522,7 @@ const hk_status *(hk_model_export)(const char *path, hk_module *module, hk_array
     return hki_status_lend(status);
 }
 
-/* ---- graphs ---------------------------------------------------------------------------------------- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 const hk_status *(hk_model_export_graph)(const char *path, const hk_graph *graph,
                                          hk_array *const *results, int result_count,

@@ -30,7 +30,7 @@ void *hki_export_allocate(hki_export *self, size_t bytes);
 bool hki_export_fail(hki_export *self, hk_code code, const char *format, ...) HK_PRINTF(3, 4);
 bool hki_export_no_memory(hki_export *self);
 
-/* ---- values and nodes (export.c) --------------------------------------------------------------- */
+/* ---- values and nodes (export.c) ------------------------------------------------------------- */
 
 int hki_export_add_value(hki_export *self, hk_dtype dtype, hk_dims shape);
 /* Of x's values, which are read; x is borrowed. */
@@ -42,17 +42,17 @@ hk_export_node *hki_export_add_node(hki_export *self, const char *operation, int
 int hki_export_add_unary(hki_export *self, const char *operation, int input, hk_dims shape,
                          const char *option, const int64_t *ints, int count);
 
-/* ---- views (export_views.c) -------------------------------------------------------------------- */
+/* ---- views (export_views.c) ------------------------------------------------------------------ */
 
 int hki_export_reshape(hki_export *self, int value, hk_dims shape);
-/* What a tensor shows of the elements of a value in C order. narrow: axes along which one element is
- * repeated have size 1. */
+/* What a tensor shows of the elements of a value in C order. narrow: axes along which one element
+ * is repeated have size 1. */
 int hki_export_view(hki_export *self, int value, const hki_tensor *shows, bool narrow);
 /* Axes of more than one element, without those along which one is repeated, from the longest steps
  * to the shortest. Returns how many. */
 int hki_export_sort_axes(const hki_tensor *tensor, int axes[HK_MAX_NDIM]);
 
-/* ---- what slots hold (export_slots.c) ----------------------------------------------------------- */
+/* ---- what slots hold (export_slots.c) -------------------------------------------------------- */
 
 typedef struct hki_export_slots hki_export_slots;
 
@@ -73,7 +73,7 @@ int hki_export_read_array(hki_export_slots *slots, hk_array *x);
 /* Whether its values were there before. */
 bool hki_export_is_from_before(const hki_export *self, int value);
 
-/* ---- graphs (export_graph.c) -------------------------------------------------------------------- */
+/* ---- graphs (export_graph.c) ----------------------------------------------------------------- */
 
 typedef struct hki_export_request {
     const hk_graph *graph;
@@ -85,10 +85,10 @@ typedef struct hki_export_request {
 
 bool hki_export_graph(hki_export *self, const hki_export_request *request);
 
-/* ---- batches (export_batch.c) -------------------------------------------------------------------- */
+/* ---- batches (export_batch.c) ---------------------------------------------------------------- */
 
-/* Sizes of self, which has been made from inputs of n rows, become multiples of the batch, where the
- * same made from m rows says so. */
+/* Sizes of self, which has been made from inputs of n rows, become multiples of the batch, where
+ * the same made from m rows says so. */
 bool hki_export_free_batch(hki_export *self, int64_t n, const hki_export *other, int64_t m);
 
 #endif

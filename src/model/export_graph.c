@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- options ------------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static bool is_zero(const char *bytes, size_t count)
 {
@@ -100,7 +100,7 @@ static int count_options(const hk_op *op)
     return count;
 }
 
-/* ---- calls --------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 typedef struct state {
     hki_export *out;
@@ -233,7 +233,7 @@ static bool add(const state *self, const hki_node *node)
     return add_call(self, node);
 }
 
-/* ---- inputs and outputs --------------------------------------------------------------------------- */
+/* ---- inputs and outputs ---------------------------------------------------------------------- */
 
 static bool is_in(const int *list, int count, int value)
 {
@@ -295,7 +295,7 @@ static bool add_results(const state *self, const hki_export_request *request)
     return !self->out->failure;
 }
 
-/* ---- what is needed --------------------------------------------------------------------------------- */
+/* ---- what is needed -------------------------------------------------------------------------- */
 
 /* Leaves out nodes and results of them that nothing needs. */
 static bool prune(hki_export *out)

@@ -1,5 +1,5 @@
-/* What slots of a graph hold while its calls are described: a value of all elements, in the order of
- * memory, and values of parts that were written since. */
+/* What slots of a graph hold while its calls are described: a value of all elements, in the order
+ * of memory, and values of parts that were written since. */
 #include "model/export.h"
 
 #include <hocket/autograd.h>
@@ -100,7 +100,7 @@ static int64_t size_of_slot(const hki_export_slots *self, int slot, hk_dtype dty
     return size;
 }
 
-/* ---- constants ---------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 /* The name of an array that has just these elements. */
 static const char *name_of(const hki_export_slots *self, const hki_storage *storage,
@@ -114,8 +114,8 @@ static const char *name_of(const hki_export_slots *self, const hki_storage *stor
     return NULL;
 }
 
-/* Whether they lie without gaps: then axes by their steps, without those along which one is repeated.
- * Otherwise, what the tensor shows without repeating. */
+/* Whether they lie without gaps: then axes by their steps, without those along which one is
+ * repeated. Otherwise, what the tensor shows without repeating. */
 static bool find_base(const hki_tensor *tensor, hki_tensor *base)
 {
     int axes[HK_MAX_NDIM];
@@ -187,9 +187,10 @@ bool hki_export_is_from_before(const hki_export *self, int value)
     return value >= 0 && self->values[value].constant != NULL;
 }
 
-/* ---- parts -------------------------------------------------------------------------------------- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
-/* Whether the pieces, in the order of memory, lie one behind the other along the axis, and are all. */
+/* Whether the pieces, in the order of memory, lie one behind the other along the axis, and are
+ * all. */
 static bool follow(const content *its, int axis, int64_t size, hk_dims *whole)
 {
     const hki_tensor *first = &its->pieces[0].place;
@@ -373,7 +374,8 @@ static bool is_within(const piece *part, const hki_tensor *tensor, hki_tensor *s
     return rest == 0;
 }
 
-/* The value that a tensor shows of one of the pieces, where these are side by side; -1: it does not. */
+/* The value that a tensor shows of one of the pieces, where these are side by side; -1: it does
+ * not. */
 static int read_piece(hki_export_slots *self, int slot, const hki_tensor *tensor, bool narrow)
 {
     content *its = &self->contents[slot], sorted;
@@ -389,7 +391,7 @@ static int read_piece(hki_export_slots *self, int slot, const hki_tensor *tensor
     return -1;
 }
 
-/* ---- reading and writing ------------------------------------------------------------------------- */
+/* ---- reading and writing --------------------------------------------------------------------- */
 
 static int read_bound(hki_export_slots *self, int slot)
 {
@@ -445,7 +447,8 @@ int hki_export_read(hki_export_slots *self, int slot, const hki_tensor *tensor, 
     return value;
 }
 
-/* The value in the order of memory, where the tensor fills it; -1: it does not, or after failing. */
+/* The value in the order of memory, where the tensor fills it; -1: it does not, or after
+ * failing. */
 static int in_memory_order(hki_export *out, const hki_tensor *tensor, int value)
 {
     int axes[HK_MAX_NDIM];

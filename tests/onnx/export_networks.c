@@ -1,7 +1,8 @@
 /* The networks of examples/models as ONNX files: what hk_model makes of these is what they make.
  *
- * export_networks [FOLDER [published]]: leaves the files in FOLDER, with an input and the result beside each
- * (NAME.in.npy, NAME.out.npy), for tests/onnx/export_tests.py; published: those of published.h, too. */
+ * export_networks [FOLDER [published]]: leaves the files in FOLDER, with an input and the result
+ * beside each (NAME.in.npy, NAME.out.npy), for tests/onnx/export_tests.py; published: those of
+ * published.h, too. */
 #include "models/models.h"
 #include "models/published.h"
 

@@ -1,5 +1,5 @@
-/* Export while allocations fail, one after another: an error each time, a file that is whole or none, and nothing left
- * beside it. */
+/* Export while allocations fail, one after another: an error each time, a file that is whole or
+ * none, and nothing left beside it. */
 #include "failing_memory.h"
 
 #include <hocket/hocket.h>

@@ -1,5 +1,5 @@
-/* What hk_model_export refuses, and what it leaves behind then; graphs and calls as files; names, and data beside a
- * file. */
+/* What hk_model_export refuses, and what it leaves behind then; graphs and calls as files; names,
+ * and data beside a file. */
 #include <hocket/hocket.h>
 
 #include <stdio.h>
@@ -52,7 +52,7 @@ static bool are_close(hk_array *a, hk_array *b)
     return hk_item(hk_max(hk_abs(hk_subtract(a, b)), NULL), NULL) < 1e-5;
 }
 
-/* ---- modules ------------------------------------------------------------------------------------------- */
+/* ---- modules --------------------------------------------------------------------------------- */
 
 static void test_arguments(void)
 {
@@ -130,7 +130,7 @@ static void test_data_beside(void)
     unlink(data_path);
 }
 
-/* ---- calls ---------------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 typedef enum what { MAKES_NOTHING, FAILS, HAS_NO_ROW, READS, DRAWS, BURNS_IN, WRITES } what;
 
@@ -194,7 +194,7 @@ static void test_calls(void)
     hk_failures_clear();
 }
 
-/* ---- graphs --------------------------------------------------------------------------------------------- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 static void test_graphs(void)
 {
