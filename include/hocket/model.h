@@ -116,8 +116,8 @@ typedef struct hk_model_export_options {
 
 /* Writes what the module makes of inputs like these as a file that others read: its calls in
  * evaluation mode, its arrays with their values and, as names, their paths. All inputs lie on one
- * device. The module is called two or three times, which makes its parameters where that is still to
- * be done, and is then in the mode in which it was. The result is lent: valid until the thread's
+ * device. The module is called two or three times, which makes its parameters where they are still
+ * to be made, and is then in the mode in which it was. The result is lent: valid until the thread's
  * next call that lends one.
  *
  * Errors: HK_INVALID_ARGUMENT (what is NULL or failed; names; within a capture), HK_NOT_FOUND (the
