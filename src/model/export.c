@@ -4,6 +4,7 @@
 #include "base/option.h"
 #include "base/plugin.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "graph/capture_constants.h"
 #include "model/format.h"
 #include "op/call/capture.h"
@@ -170,6 +171,14 @@ static bool is_taken(const hki_export *self, const char *name, int before)
     return false;
 }
 
+static bool is_utf8(const char *text)
+{
+    size_t letter = 1, left = strlen(text);
+    for (; left && letter; left -= letter, text += letter)
+        letter = hki_utf8_letter(text, left);
+    return letter > 0;
+}
+
 static bool name_some(hki_export *self, const char *what, const int *values, int count,
                       const char *const *names)
 {
@@ -181,9 +190,12 @@ static bool name_some(hki_export *self, const char *what, const int *values, int
         if (own)
             snprintf(own, bytes, count > 1 ? "%s_%d" : "%s", what, i);
         const char *name = names ? names[i] : own;
-        if (!name || !*name)
-            return hki_export_fail(self, HK_INVALID_ARGUMENT, "the name of %s %d is %s", what, i,
-                                   name ? "empty" : "NULL");
+        if (!name || !*name || !is_utf8(name))
+            return hki_export_fail(self, HK_INVALID_ARGUMENT,
+                                   "the name of %s %d is %s; expected UTF-8", what, i,
+                                   !name   ? "NULL"
+                                   : *name ? "no UTF-8"
+                                           : "empty");
         for (int j = 0; j < self->value_count; j++) /* arrays give way */
             if (self->values[j].constant && self->values[j].name &&
                 !strcmp(self->values[j].name, name))
@@ -454,8 +466,9 @@ static const hk_status *export_calls(const char *path, const request *self,
     HK_PAUSE;
     if (!path)
         hki_export_fail(&out, HK_INVALID_ARGUMENT, "argument path is NULL");
-    else if (options.batch && !*options.batch)
-        hki_export_fail(&out, HK_INVALID_ARGUMENT, "the option batch is empty; expected a name");
+    else if (options.batch && (!*options.batch || !is_utf8(options.batch)))
+        hki_export_fail(&out, HK_INVALID_ARGUMENT, "the option batch is %s; expected a name",
+                        *options.batch ? "no UTF-8" : "empty");
     else if (check_inputs(&out, self, options.batch) && try_once(&out, self) &&
              (options.batch ? note_for_batches(&out, self) : note(&out, self, 0)))
         name_and_write(&out, path, &options);

@@ -78,6 +78,8 @@ static void test_arguments(void)
                                           .output_names = &(const char *){"y"}};
     REFUSED(hk_model_export(path, net, &x, 1, &same), HK_INVALID_ARGUMENT,
             "another input or output");
+    const hk_model_export_options odd = {.output_names = &(const char *){"\xff"}};
+    REFUSED(hk_model_export(path, net, &x, 1, &odd), HK_INVALID_ARGUMENT, "no UTF-8");
     hk_array *failed = hk_reshape(x, hk_shape(5)), *empty = numbers(hk_shape(0, 3));
     REFUSED(hk_model_export(path, net, &failed, 1, NULL), HK_INVALID_ARGUMENT, "");
     REFUSED(hk_model_export(path, net, &empty, 1, NULL), HK_INVALID_ARGUMENT, "no elements");
