@@ -215,7 +215,8 @@ static void name_constants(hki_export *self)
 {
     for (int i = 0; i < self->value_count; i++)
         if (self->values[i].name &&
-            (!self->values[i].constant || is_taken(self, self->values[i].name, i)))
+            (!self->values[i].constant || !*self->values[i].name ||
+             !is_utf8(self->values[i].name) || is_taken(self, self->values[i].name, i)))
             self->values[i].name = NULL;
 }
 
