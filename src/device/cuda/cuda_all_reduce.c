@@ -201,16 +201,17 @@ static ncclResult_t sum(const hki_nccl *library, const communicator *ranks, hk_d
 static void sum_by_copies(hki_cuda_stream *stream, hki_device *const *devices, int count,
                           hk_dtype dtype, void *const *arrays, size_t size)
 {
-    const size_t element = hki_dtype_bytes(dtype), chunk = CHUNK_BYTES / element;
+    const size_t element = hki_dtype_bytes(dtype), most = CHUNK_BYTES / element,
+                 chunk = size < most ? size : most;
     const int own = hki_cuda_device_of(devices[0])->gpu;
-    char *workspace = hki_cuda_workspace(stream, (size_t)(count - 1) * CHUNK_BYTES);
+    char *workspace = hki_cuda_workspace(stream, (size_t)(count - 1) * chunk * element);
     for (size_t at = 0; workspace && at < size; at += chunk) {
         const size_t now = size - at < chunk ? size - at : chunk, bytes = now * element;
         const void *inputs[HKI_CUDA_MAX_GPUS];
         void *output = (char *)arrays[0] + at * element;
         inputs[0] = output;
         for (int i = 1; i < count; i++) {
-            char *here = workspace + (size_t)(i - 1) * CHUNK_BYTES;
+            char *here = workspace + (size_t)(i - 1) * chunk * element;
             inputs[i] = here;
             hki_cuda_ok(stream,
                         cudaMemcpyPeerAsync(here, own, (char *)arrays[i] + at * element,
