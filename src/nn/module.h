@@ -37,7 +37,9 @@ struct hk_module {
     int child_count, value_count;
     bool is_predicting, is_frozen;
     bool has_no_bias; /* a layer of a kind that may have one */
-    hk_init init;     /* kind HK_INIT_DEFAULT: none was asked for */
+    const char *
+        layer; /* the kind, of the library's own; "operator": of one operator alone; NULL: of a program's */
+    hk_init init; /* kind HK_INIT_DEFAULT: none was asked for */
     hki_named_init *named;
     int named_count;
     hk_dims shape;  /* of the last result; ndim -1: none yet */
@@ -58,6 +60,9 @@ bool hki_module_takes(hk_module *root, const char *path);
 /* As hk_recurrent_layer, but that steps go from the last to the first. */
 hk_module *hki_recurrent_reversed(hk_recurrent_kind kind, int64_t features, bool whole_state);
 
+/* As hk_module_create, of the library's own. */
+hk_module *hki_layer_create(const char *kind, hk_forward_fn forward, const void *options,
+                            size_t option_bytes);
 /* Notes that a layer has no bias, of a kind that may have one. */
 void hki_module_without_bias(hk_module *self, bool is_so);
 

@@ -413,6 +413,7 @@ hk_module *(hk_module_replicate)(hk_module *self, hk_device device)
     copy->is_predicting = self->is_predicting;
     copy->is_frozen = self->is_frozen;
     copy->has_no_bias = self->has_no_bias;
+    copy->layer = self->layer == self->kind ? copy->kind : self->layer;
     copy->init = self->init;
     for (int i = 0; i < self->value_count; i++) {
         const hki_module_value *value = &self->values[i];

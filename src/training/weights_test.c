@@ -88,6 +88,23 @@ static void test_names(void)
     hk_module_release(net);
 }
 
+/* Operators have no arrays, and a program's modules may be called what layers are. */
+static hk_array *of_child(hk_module *self, hk_array *const *inputs, int count)
+{
+    return hk_forward_all(hk_module_child_at(self, 0), inputs, count);
+}
+
+static void test_kinds(void)
+{
+    hk_module_name names[4];
+    hk_module *own = hk_module_create("attention", of_child, NULL, 0);
+    hk_module_add(own, "query", hk_linear_layer(4, NULL));
+    hk_module *net = hk_sequential(hk_operator_layer("layer_norm", NULL, 0), own);
+    CHECK_EQ_I64(hk_module_names(net, HK_NAMES_TORCH, names, 4), 2);
+    CHECK_STR(names[0].name, "1.query.weight");
+    hk_module_release(net);
+}
+
 static bool same_results(hk_module *a, hk_module *b)
 {
     HK_SCOPE;
@@ -243,6 +260,7 @@ int main(void)
 {
     fixture_begin();
     test_names();
+    test_kinds();
     test_round(HK_NAMES_OWN);
     test_round(HK_NAMES_TORCH);
     test_checkpoint();

@@ -205,12 +205,12 @@ class Module:
         take them too. prefix: what stands before the names, "state_dict"; None: what makes most of them fit. One error tells what is missing,
         what is left over, and which shapes differ.
         """
+        if names is not None:
+            _names.load(self, arrays if isinstance(arrays, dict) else _names.File(arrays), strict, names, prefix)
+            return self
         if not isinstance(arrays, dict):
             from .._files import load
             arrays = load(arrays)
-        if names is not None:
-            _names.load(self, arrays, strict, names, prefix)
-            return self
         if prefix is not None:
             raise ValueError(f"prefix is {prefix!r}, which is for names='torch'; name the arrays of the dict as state() does")
         arrays = {path: _asarray(array) for path, array in arrays.items()}

@@ -39,6 +39,23 @@ def state(module, names):
 # ---- loading --------------------------------------------------------------------------------------------------------
 
 
+class File:
+    """The arrays of a file by name, each read when it is asked for."""
+
+    def __init__(self, path):
+        self._archive = _core._open_archive(path, None, False, 0)
+        self._known = dict.fromkeys(self._archive.facts()[0])
+
+    def __contains__(self, name):
+        return name in self._known
+
+    def __iter__(self):
+        return iter(self._known)
+
+    def __getitem__(self, name):
+        return self._archive.get(name)
+
+
 def _prefix(names, arrays):
     """What stands before the names in arrays, so that most of them fit."""
     first = names[:4]
