@@ -201,6 +201,30 @@ static void test_prefixes(void)
     hk_module_release(net);
 }
 
+/* Arrays stay where they are. */
+static void test_devices(void)
+{
+    HK_SCOPE;
+    const char *path = fixture_path("device.safetensors");
+    const hk_device sim = hk_device_named("sim:0");
+    hk_array *w = hk_full(hk_shape(1, 4), 2, HK_F32, (hk_device){0}),
+             *b = hk_full(hk_shape(1), 3, HK_F32, (hk_device){0});
+    const hk_save_entry entries[] = {{"weight", w}, {"bias", b}};
+    CHECK(hk_ok(hk_save(path, entries, 2, NULL)));
+    for (int called = 0; called < 2; called++) {
+        hk_module *net = hk_linear_layer(1, NULL);
+        hk_array *x = hk_full(hk_shape(1, 4), 1, HK_F32, sim);
+        if (called)
+            hk_forward(net, x);
+        CHECK_STR(hk_status_message(hk_module_load(net, path, &torch)), "ok");
+        CHECK_EQ_I64(hk_item(hk_forward(net, x), NULL), 11);
+        hk_array *params[2];
+        CHECK_EQ_I64(hk_module_parameters(net, params, 2), 2);
+        CHECK_STR(hk_device_name(hk_array_device(params[0])), "sim:0");
+        hk_module_release(net);
+    }
+}
+
 /* A module of the program's own, whose arrays nobody knows before. */
 static hk_array *scaled(hk_module *self, hk_array *const *inputs, int count)
 {
@@ -258,6 +282,7 @@ static void test_refused(void)
 
 int main(void)
 {
+    setenv("HOCKET_SIM", "1", 1);
     fixture_begin();
     test_names();
     test_kinds();
@@ -265,6 +290,7 @@ int main(void)
     test_round(HK_NAMES_TORCH);
     test_checkpoint();
     test_prefixes();
+    test_devices();
     test_own();
     test_refused();
     fixture_end();
