@@ -201,6 +201,35 @@ static void test_prefixes(void)
     hk_module_release(net);
 }
 
+static void test_renames(void)
+{
+    HK_SCOPE;
+    const char *path = fixture_path("renames.safetensors");
+    hk_array *w = hk_full(hk_shape(4), 2, HK_F32, (hk_device){0});
+    const hk_save_entry entries[] = {
+        {"old.norm.1.gamma", w}, {"old.norm.1.beta", w}, {"old.mask", w}};
+    CHECK(hk_ok(hk_save(path, entries, 3, NULL)));
+    hk_module *net = hk_sequential_of(NULL, 0);
+    hk_module_add(net, "norm1", hk_layer_norm_layer(0));
+    const hk_rename renames[] = {
+        {"norm.1.", "norm1."}, {"gamma", "weight"}, {"beta", "bias"}, {".mask", NULL}};
+    hk_module_load_options load = {.names = HK_NAMES_TORCH, .renames = renames, .rename_count = 4};
+    CHECK_STR(hk_status_message(hk_module_load(net, path, &load)), "ok");
+    CHECK_EQ_I64(hk_item(hk_max(hk_forward(net, input()), NULL), NULL), 2);
+    load.rename_count = 3;
+    fixture_check_message(hk_module_load(net, path, &load), HK_INVALID_ARGUMENT,
+                          "the file has besides mask; names are behind \"old.\"");
+    const hk_rename same[] = {{"gamma", "beta"}, {"", "x"}, {NULL, NULL}};
+    load.renames = same;
+    load.rename_count = 1;
+    fixture_check_message(hk_module_load(net, path, &load), HK_INVALID_ARGUMENT,
+                          "takes old.norm.1.gamma and old.norm.1.beta both for old.norm.1.beta");
+    load.rename_count = 3;
+    fixture_check_message(hk_module_load(net, path, &load), HK_INVALID_ARGUMENT,
+                          "renames[1].from is empty");
+    hk_module_release(net);
+}
+
 /* Arrays stay where they are. */
 static void test_devices(void)
 {
@@ -290,6 +319,7 @@ int main(void)
     test_round(HK_NAMES_TORCH);
     test_checkpoint();
     test_prefixes();
+    test_renames();
     test_devices();
     test_own();
     test_refused();
