@@ -173,6 +173,9 @@ class Module:
         """A dict of all arrays of the tree by path, such as "encoder.0.weight". They are its own, not copies.
 
         names: "torch", for the names that PyTorch has for the same layers; those of which it makes one, such as attention's, are put together.
+
+        >>> list(hk.nn.BatchNorm().build((2, 3)).state(names="torch"))
+        ['weight', 'bias', 'running_mean', 'running_var']
         """
         if names is not None:
             return _names.state(self, names)

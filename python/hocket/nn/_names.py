@@ -59,7 +59,7 @@ class File:
 def _prefix(names, arrays):
     """What stands before the names in arrays, so that most of them fit."""
     first = names[:4]
-    found = dict.fromkeys([""] + [given[:-len(name)] for name in first for given in arrays if given.endswith("." + name)])
+    found = list(dict.fromkeys([""] + [given[:-len(name)] for name in first for given in arrays if given.endswith("." + name)]))[:64]
     fits = {prefix: sum(prefix + name in arrays for name in names) for prefix in found}
     best = [prefix for prefix in found if fits[prefix] == max(fits.values())]
     if "" in best:
