@@ -313,8 +313,6 @@ class Promise:
         """The Arrays are as they are to be: what waits for them goes on. Any thread may call it, once."""
     def view(self, index: Any = ...) -> Any:
         """The memory of an Array, writes first, as a NumPy array (a memoryview where there is no NumPy). It is not to be used after keep."""
-class TokenBatch:
-    """What Tokenizer.encode_batch gives: Arrays (texts, tokens), and how many tokens of each text are no padding."""
 class Tokenizer:
     """What turns texts into the ids that a network reads, from a tokenizer.json of Hugging Face: byte-level BPE or WordPiece::"""
     def __init__(self, path: Any) -> None: ...
@@ -323,7 +321,7 @@ class Tokenizer:
     def encode(self, text: Any, pair: Any = ..., special: Any = ..., special_as_text: Any = ..., most: Any = ...) -> Any:
         """The ids of a text, or of two, as a list of ints."""
     def encode_batch(self, texts: Any, special: Any = ..., special_as_text: Any = ..., most: Any = ..., least: Any = ..., pad_left: Any = ...) -> Any:
-        """The ids of many texts, or of pairs (text, text), as a TokenBatch: ids, mask, types and lengths."""
+        """The ids of many texts, or of pairs (text, text), as a named tuple of Arrays (texts, tokens): ids, mask and types; and lengths, of how many tokens are no padding."""
     def id(self, token: Any) -> Any:
         """The id of a token, as ``"[SEP]"``, or None."""
     def is_special(self, id: Any) -> Any:
@@ -556,7 +554,7 @@ def less_equal(x: _ArrayLike, y: _ArrayLike) -> Array:
 def linspace(start: Any, stop: Any, /, num: int, *, dtype: _DTypeLike | None = ..., device: _DeviceLike | None = ..., endpoint: _b.bool = ...) -> Array:
     """num numbers from start to stop at even distances; float32, or complex64 of complex ones, unless dtype says otherwise."""
 def load(path: Any, *, names: Any = ..., device: _DeviceLike | None = ..., map: Any = ..., format: Any = ..., wait: Any = ...) -> Any:
-    """Loads a file of save, NumPy's or PyTorch's: a dict of Arrays with .metadata; of an npy file the Array."""
+    """Loads a file of save, or NumPy's: a dict of Arrays with .metadata; of an npy file the Array. format: see save."""
 def load_checkpoint(path: Any, **parts: Any) -> Any:
     """What save_checkpoint saved: loads those of the given parts that have load(), and the random stream; gives the others as a dict."""
 def log(x: _ArrayLike) -> Array:
@@ -649,7 +647,7 @@ def round(x: _ArrayLike) -> Array:
     """Rounded to the nearest whole number, halves to the even one; integers stay."""
 def rsqrt(x: _ArrayLike) -> Array:
     """Reciprocal square root: infinite for 0, NaN below."""
-def runtime(*, cpu_devices: Any = ..., cpu_cores: Any = ..., engine: Any = ..., run_ahead_calls: Any = ..., run_ahead_bytes: Any = ..., inline_ns: Any = ..., memory_bytes: Any = ..., sim: Any = ..., cuda: Any = ..., cuda_memory_bytes: Any = ..., cuda_tf32: Any = ..., cuda_own_sums: Any = ..., flush_subnormals: Any = ...) -> Any:
+def runtime(*, cpu_devices: Any = ..., cpu_cores: Any = ..., engine: Any = ..., run_ahead_calls: Any = ..., run_ahead_bytes: Any = ..., inline_ns: Any = ..., memory_bytes: Any = ..., sim: Any = ..., cuda: Any = ..., cuda_memory_bytes: Any = ..., cuda_tf32: Any = ..., cuda_nccl: Any = ..., flush_subnormals: Any = ...) -> Any:
     """Starts the runtime, before the first call that needs it. Zeros mean the defaults; each has an environment variable."""
 def save(path: Any, arrays: Any, *, metadata: Any = ..., compress: Any = ..., format: Any = ..., wait: Any = ...) -> Any:
     """Saves arrays as one file; waits until it is on disk, whole."""
