@@ -554,7 +554,7 @@ def less_equal(x: _ArrayLike, y: _ArrayLike) -> Array:
 def linspace(start: Any, stop: Any, /, num: int, *, dtype: _DTypeLike | None = ..., device: _DeviceLike | None = ..., endpoint: _b.bool = ...) -> Array:
     """num numbers from start to stop at even distances; float32, or complex64 of complex ones, unless dtype says otherwise."""
 def load(path: Any, *, names: Any = ..., device: _DeviceLike | None = ..., map: Any = ..., format: Any = ..., wait: Any = ...) -> Any:
-    """Loads a file of save, or NumPy's: a dict of Arrays with .metadata; of an npy file the Array. format: see save."""
+    """Loads a file of save, NumPy's or PyTorch's: a dict of Arrays with .metadata; of an npy file the Array."""
 def load_checkpoint(path: Any, **parts: Any) -> Any:
     """What save_checkpoint saved: loads those of the given parts that have load(), and the random stream; gives the others as a dict."""
 def log(x: _ArrayLike) -> Array:
@@ -647,7 +647,7 @@ def round(x: _ArrayLike) -> Array:
     """Rounded to the nearest whole number, halves to the even one; integers stay."""
 def rsqrt(x: _ArrayLike) -> Array:
     """Reciprocal square root: infinite for 0, NaN below."""
-def runtime(*, cpu_devices: Any = ..., cpu_cores: Any = ..., engine: Any = ..., run_ahead_calls: Any = ..., run_ahead_bytes: Any = ..., inline_ns: Any = ..., memory_bytes: Any = ..., sim: Any = ..., cuda: Any = ..., cuda_memory_bytes: Any = ..., cuda_tf32: Any = ..., cuda_nccl: Any = ..., flush_subnormals: Any = ...) -> Any:
+def runtime(*, cpu_devices: Any = ..., cpu_cores: Any = ..., engine: Any = ..., run_ahead_calls: Any = ..., run_ahead_bytes: Any = ..., inline_ns: Any = ..., memory_bytes: Any = ..., sim: Any = ..., cuda: Any = ..., cuda_memory_bytes: Any = ..., cuda_tf32: Any = ..., cuda_own_sums: Any = ..., flush_subnormals: Any = ...) -> Any:
     """Starts the runtime, before the first call that needs it. Zeros mean the defaults; each has an environment variable."""
 def save(path: Any, arrays: Any, *, metadata: Any = ..., compress: Any = ..., format: Any = ..., wait: Any = ...) -> Any:
     """Saves arrays as one file; waits until it is on disk, whole."""
