@@ -1,6 +1,6 @@
 /* The published networks of examples/models/: known numbers of parameters, shapes, names that come back.
  *
- *     program_published NAME WEIGHTS INPUTS RESULTS [OPTION=NUMBER…]
+ *     published NAME WEIGHTS INPUTS RESULTS [OPTION=NUMBER…]
  *
  * is what tests/torch/networks.py calls: the network of that name with the weights of a file, by PyTorch's names, of the array in
  * INPUTS (npy), into RESULTS (npy). Options are those of published_options. */

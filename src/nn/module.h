@@ -55,6 +55,8 @@ void hki_module_path(const hk_module *self, const char *name, char *text, size_t
 hk_array *hki_module_find(hk_module *root, const char *path);
 /* The tree has none yet, but a module that the path may lead to, and its first call is to come. */
 bool hki_module_awaits(hk_module *root, const char *path);
+/* As hk_module_set, of an array that nobody else has or writes to. */
+const hk_status *hki_module_give(hk_module *root, const char *path, hk_array *x);
 /* The path leads to a module of the program's own that has not been called, and may ask for an array of that name. */
 bool hki_module_takes(hk_module *root, const char *path);
 /* As hk_recurrent_layer, but that steps go from the last to the first. */

@@ -465,7 +465,8 @@ static bool take_over(weights *self)
             (hk_assign)(its->its.array, its->loaded);
             continue;
         }
-        const hk_status *status = (hk_module_set)(self->module, its->its.path, its->loaded);
+        const hk_status *status = (its->its.parts > 1 ? (hk_module_set) : hki_module_give)(
+            self->module, its->its.path, its->loaded);
         if (!hk_ok(status))
             return fail(self, status);
     }
