@@ -139,6 +139,8 @@ bool text_is_number(uint32_t letter)
 {
     if (letter < 0x80)
         return letter >= '0' && letter <= '9';
+    if ((letter >= 0x11DE0 && letter <= 0x11DE9) || (letter >= 0x16FF4 && letter <= 0x16FF6))
+        return true; /* of Unicode 17, which is that of the package here */
     const utf8proc_category_t it = category(letter);
     return it >= UTF8PROC_CATEGORY_ND && it <= UTF8PROC_CATEGORY_NO;
 }
