@@ -173,12 +173,12 @@ static void print_text(const writer *self, const text_row *row)
 
 static bool write_all(writer *self, const generate_options *from)
 {
-    const hk_generate_options options = {
-        .sample = {.temperature = from->temperature > 0 ? from->temperature : HK_ZERO,
-                   .top_k = from->top_k,
-                   .top_p = from->top_p},
-        .each = take_step,
-        .of = self};
+    const hk_generate_options options = {.temperature =
+                                             from->temperature > 0 ? from->temperature : HK_ZERO,
+                                         .top_k = from->top_k,
+                                         .top_p = from->top_p,
+                                         .each = take_step,
+                                         .of = self};
     self->prints = self->text_count == 1;
     if (self->prints)
         for (int64_t i = 0; i < self->texts[0].count; i++)

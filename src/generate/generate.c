@@ -199,7 +199,10 @@ hk_array *(hk_generate_over)(hk_module *const *nets, const hk_device *devices, i
                        .rows = prompts->shape.dims[0],
                        .steps = options->most_tokens,
                        .options = options,
-                       .sample = options->sample};
+                       .sample = {.temperature = options->temperature,
+                                  .top_k = options->top_k,
+                                  .top_p = options->top_p,
+                                  .generator = options->generator}};
     self.lanes = calloc((size_t)count, sizeof *self.lanes);
     self.host = malloc((size_t)self.rows * sizeof *self.host);
     if (self.lanes && self.host) {

@@ -210,7 +210,7 @@ static void generate(hk_module *const *nets, const hk_device *devices, int count
 static void test_likeliest(hk_module *net)
 {
     int64_t made[ROWS][NEW];
-    const hk_generate_options options = {.most_tokens = NEW, .sample = {.temperature = HK_ZERO}};
+    const hk_generate_options options = {.most_tokens = NEW, .temperature = HK_ZERO};
     generate(&net, NULL, 1, &options, made);
     for (int row = 0; row < ROWS; row++) {
         int32_t tokens[FIRST + NEW];
@@ -244,13 +244,12 @@ static void test_seeds(hk_module *net)
 {
     int64_t one[ROWS][NEW], same[ROWS][NEW], other[ROWS][NEW];
     hk_generator *generator = hk_generator_create(5);
-    hk_generate_options options = {.most_tokens = NEW,
-                                   .sample = {.top_k = 9, .generator = generator}};
+    hk_generate_options options = {.most_tokens = NEW, .top_k = 9, .generator = generator};
     generate(&net, NULL, 1, &options, one);
     generate(&net, NULL, 1, &options, other);
     CHECK(memcmp(one, other, sizeof one));
     hk_generator_release(generator);
-    options.sample.generator = NULL;
+    options.generator = NULL;
     hk_seed(5);
     seen all = {.most = NEW};
     options.each = note;
@@ -275,7 +274,7 @@ static void test_devices(hk_module *net)
     int64_t one[ROWS][NEW], two[ROWS][NEW];
     const hk_device devices[] = {hk_device_named("cpu:0"), hk_device_named("cpu:1")};
     hk_module *nets[] = {net, hk_module_replicate(net, devices[1])};
-    const hk_generate_options options = {.most_tokens = NEW, .sample = {.temperature = 0.9}};
+    const hk_generate_options options = {.most_tokens = NEW, .temperature = 0.9};
     hk_seed(11);
     generate(nets, devices, 1, &options, one);
     hk_seed(11);
