@@ -269,17 +269,20 @@ static void test_seeds(hk_module *net)
     CHECK(all.count == 3 && same[0][2] == one[0][2] && same[0][3] == -1);
 }
 
-static void test_devices(hk_module *net)
+/* The same numbers on one device and on two of a kind. */
+static void test_devices(hk_module *net, const char *first, const char *second)
 {
     int64_t one[ROWS][NEW], two[ROWS][NEW];
-    const hk_device devices[] = {hk_device_named("cpu:0"), hk_device_named("cpu:1")};
-    hk_module *nets[] = {net, hk_module_replicate(net, devices[1])};
+    const hk_device devices[] = {hk_device_named(first), hk_device_named(second)};
+    hk_module *nets[] = {hk_module_replicate(net, devices[0]),
+                         hk_module_replicate(net, devices[1])};
     const hk_generate_options options = {.most_tokens = NEW, .temperature = 0.9};
     hk_seed(11);
     generate(nets, devices, 1, &options, one);
     hk_seed(11);
     generate(nets, devices, 2, &options, two);
     CHECK(!memcmp(one, two, sizeof one));
+    hk_module_release(nets[0]);
     hk_module_release(nets[1]);
 }
 
@@ -300,7 +303,8 @@ static void test_generate_refusals(hk_module *net)
 
 int main(void)
 {
-    hk_runtime_init(&(hk_runtime_options){.cpu_devices = 2});
+    hk_runtime_init(&(hk_runtime_options){
+        .cpu_devices = 2, .sim = &(const hk_sim_options){.count = 2}, .sim_count = 1});
     test_same_as_whole(true);
     test_same_as_whole(false);
     test_refusals();
@@ -308,7 +312,8 @@ int main(void)
     hk_module *net = network(true);
     test_likeliest(net);
     test_seeds(net);
-    test_devices(net);
+    test_devices(net, "cpu:0", "cpu:1");
+    test_devices(net, "sim:0", "sim:1");
     test_generate_refusals(net);
     hk_module_release(net);
     hk_runtime_deinit();
