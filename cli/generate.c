@@ -51,7 +51,7 @@ typedef struct writer {
     bool prints;                   /* what is written, as it comes */
 } writer;
 
-/* ---- loading ----------------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static bool load(writer *self, const char *path, const model_kind *kind)
 {
@@ -114,7 +114,7 @@ static void writer_deinit(writer *self)
     hk_archive_release(self->archive);
 }
 
-/* ---- writing ----------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static bool take_step(void *of, const int64_t *tokens, int64_t count)
 {
@@ -130,8 +130,9 @@ static bool take_step(void *of, const int64_t *tokens, int64_t count)
     return true;
 }
 
-/* So many more tokens at most, behind the last ones of each text; returns how many, 0: it failed, which is printed. What is longer than the
- * network's positions goes on from the latter half of them. */
+/* So many more tokens at most, behind the last ones of each text; returns how many, 0: it failed,
+ * which is printed. What is longer than the network's positions goes on from the latter half of
+ * them. */
 static int64_t write_some(writer *self, int64_t most, const hk_generate_options *options)
 {
     HK_SCOPE;

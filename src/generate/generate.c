@@ -1,5 +1,5 @@
-/* Generation: a step reads the tokens of the one before, and samples those that follow. All that it reads and writes stays in its place,
- * so that one captured step does for all that come. */
+/* Generation: a step reads the tokens of the one before, and samples those that follow. All that it
+ * reads and writes stays in its place, so that one captured step does for all that come. */
 #include "array/array.h"
 #include "base/source.h"
 #include "op/call/capture.h"
@@ -45,7 +45,7 @@ static hk_array *refuse(hk_array *prompts, hk_code code, const char *format, ...
     return hki_array_create_failed(NULL, operation, &prompts, 1, code, "%s", text);
 }
 
-/* ---- steps ------------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 /* Of the rows of a lane, on its device; x (rows, …). */
 static hk_array *rows_of(const lane *its, hk_array *x)
@@ -140,7 +140,7 @@ static void run(const generation *self)
     hk_graph_release(graph);
 }
 
-/* ---- beginning and ending ---------------------------------------------------------------------------- */
+/* ---- beginning and ending -------------------------------------------------------------------- */
 
 /* NULL, or why not. */
 static hk_array *check(hk_module *const *nets, int count, hk_array *prompts,

@@ -1,4 +1,5 @@
-/* Caches give what the whole forward pass gives; a step's tokens are those that the whole pass would sample; sampling by its options. */
+/* Caches give what the whole forward pass gives; a step's tokens are those that the whole pass
+ * would sample; sampling by its options. */
 #include "check.h"
 
 #include <hocket/hocket.h>
@@ -45,7 +46,7 @@ static double distance(const float *a, const float *b, int64_t count)
     return most;
 }
 
-/* ---- caches ------------------------------------------------------------------------------------------ */
+/* ---- caches ---------------------------------------------------------------------------------- */
 
 /* Rows of 5, 3 and 1 tokens, which all go on for 6. */
 static void test_same_as_whole(bool is_learned)
@@ -139,7 +140,7 @@ static void test_refusals(void)
     hk_module_release(net);
 }
 
-/* ---- sampling ---------------------------------------------------------------------------------------- */
+/* ---- sampling -------------------------------------------------------------------------------- */
 
 /* How often each of 4 classes comes, of 4000 rows alike. */
 static void count_samples(const hk_sample_options *options, int counts[4])
@@ -188,7 +189,7 @@ static void test_sample(void)
                   "floats");
 }
 
-/* ---- texts ------------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 enum { ROWS = 3, FIRST = 4, NEW = 12 };
 
