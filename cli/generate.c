@@ -51,7 +51,7 @@ typedef struct writer {
     bool prints;                   /* what is written, as it comes */
 } writer;
 
-/* ---- loading ----------------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static bool load(writer *self, const char *path, const model_kind *kind)
 {
@@ -114,7 +114,7 @@ static void writer_deinit(writer *self)
     hk_archive_release(self->archive);
 }
 
-/* ---- writing ----------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static bool take_step(void *of, const int64_t *tokens, int64_t count)
 {
@@ -130,8 +130,9 @@ static bool take_step(void *of, const int64_t *tokens, int64_t count)
     return true;
 }
 
-/* So many more tokens at most, behind the last ones of each text; returns how many, 0: it failed, which is printed. What is longer than the
- * network's positions goes on from the latter half of them. */
+/* So many more tokens at most, behind the last ones of each text; returns how many, 0: it failed,
+ * which is printed. What is longer than the network's positions goes on from the latter half of
+ * them. */
 static int64_t write_some(writer *self, int64_t most, const hk_generate_options *options)
 {
     HK_SCOPE;
@@ -173,12 +174,12 @@ static void print_text(const writer *self, const text_row *row)
 
 static bool write_all(writer *self, const generate_options *from)
 {
-    const hk_generate_options options = {
-        .sample = {.temperature = from->temperature > 0 ? from->temperature : HK_ZERO,
-                   .top_k = from->top_k,
-                   .top_p = from->top_p},
-        .each = take_step,
-        .of = self};
+    const hk_generate_options options = {.temperature =
+                                             from->temperature > 0 ? from->temperature : HK_ZERO,
+                                         .top_k = from->top_k,
+                                         .top_p = from->top_p,
+                                         .each = take_step,
+                                         .of = self};
     self->prints = self->text_count == 1;
     if (self->prints)
         for (int64_t i = 0; i < self->texts[0].count; i++)

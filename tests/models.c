@@ -195,6 +195,28 @@ static void test_pairs(const model_kind *kind, double lr)
     hk_module_release(net);
 }
 
+/* What gpt writes is likeliest, step by step, by whole passes: its own positions know of caches. */
+static void test_generates(void)
+{
+    enum { NEW = 6 };
+    HK_SCOPE;
+    hk_module *net = model_find("gpt")->create(&tiny);
+    hk_module_initialize(net, &(hk_init){.kind = HK_INIT_NORMAL, .value = 0.3});
+    int32_t tokens[2 + NEW] = {3, 7};
+    int64_t made[NEW];
+    hk_array *x =
+        hk_generate(net, hk_from_host(tokens, hk_shape(1, 2), HK_I32, (hk_device){0}), NULL,
+                    &(hk_generate_options){.most_tokens = NEW, .temperature = HK_ZERO});
+    CHECK(!hk_status_print(hk_to_host(x, made, sizeof made), stderr));
+    for (int i = 0; i < NEW; i++) {
+        const int count = 2 + i;
+        x = hk_forward(net, hk_from_host(tokens, hk_shape(1, count), HK_I32, (hk_device){0}));
+        CHECK_EQ_I64((int64_t)hk_item(hk_argmax(hk_index(x, 1, count - 1), 1), NULL), made[i]);
+        tokens[count] = (int32_t)made[i];
+    }
+    hk_module_release(net);
+}
+
 int main(void)
 {
     hk_runtime_init(&(hk_runtime_options){.cpu_devices = 2});
@@ -206,6 +228,7 @@ int main(void)
     }
     test_pairs(model_find("seq2seq"), 0.01);
     test_pairs(model_find("transformer"), 0.003);
+    test_generates();
     CHECK(!model_find("lenet6"));
     if (!HKI_SANITIZED) /* networks of full size */
         test_counts();

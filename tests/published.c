@@ -1,6 +1,6 @@
 /* The published networks of examples/models/: known numbers of parameters, shapes, names that come back.
  *
- *     program_published NAME WEIGHTS INPUTS RESULTS [OPTION=NUMBER…]
+ *     published NAME WEIGHTS INPUTS RESULTS [OPTION=NUMBER…]
  *
  * is what tests/torch/networks.py calls: the network of that name with the weights of a file, by PyTorch's names, of the array in
  * INPUTS (npy), into RESULTS (npy). Options are those of published_options. */
@@ -57,8 +57,7 @@ static int run(int argc, char **argv)
     HK_SCOPE;
     hk_module *net = kind->create(&options);
     hk_module_set_training(net, false);
-    const hk_status *status =
-        hk_module_load(net, argv[2], &(hk_module_load_options){.names = HK_NAMES_TORCH});
+    const hk_status *status = published_load(kind, net, argv[2]);
     hk_archive *inputs = hk_load(argv[3], hk_device_default(), NULL);
     if (hk_ok(status))
         status =

@@ -16,7 +16,7 @@ import sys
 # The documents of the site, and their places in it.
 PLACES = {
     "README.md": "index.md", "docs/MACHINES.md": "guides/machines.md", "docs/KERNELS.md": "guides/kernels.md", "docs/BOOK.md": "guides/book.md",
-    "docs/MODELS.md": "guides/models.md",
+    "docs/MODELS.md": "guides/models.md", "docs/TEXT.md": "guides/text.md",
     "docs/FORECAST.md": "guides/forecast.md", "python/TRAINING.md": "guides/training.md", "docs/OPERATORS.md": "reference/operators.md",
     "docs/ARRAY_API.md": "reference/array_api.md", "docs/GLOSSARY.md": "reference/glossary.md", "docs/PROMISES.md": "about/promises.md",
     "docs/CORNERS.md": "about/corners.md", "docs/LIMITS.md": "about/limits.md", "docs/ARCHITECTURE.md": "about/architecture.md",

@@ -2,7 +2,7 @@
  *
  *     const published_network *kind = published_find("resnet50");
  *     hk_module *net = kind->create(NULL);
- *     hk_module_load(net, "resnet50.pth", &(hk_module_load_options){.names = HK_NAMES_TORCH});
+ *     hk_status_print(published_load(kind, net, "resnet50.pth"), stderr);
  *     hk_module_set_training(net, false);
  *     hk_array *scores = hk_forward(net, images);      images (n, 3, h, w), scores (n, classes)
  *     hk_array *scores = hk_forward(net, tokens);      tokens (n, t): what the network says of each, see its file
@@ -27,12 +27,16 @@ typedef struct published_network {
     hk_module *(*create)(const published_options *options); /* options may be NULL */
     bool is_language;
     int64_t parameters; /* of the usual one; 0: not compared */
+    const hk_rename
+        *renames; /* what files call otherwise, or have besides, up to NULL; NULL: nothing */
 } published_network;
 
 enum { PUBLISHED_COUNT = 23 };
 extern const published_network published[PUBLISHED_COUNT];
 /* NULL where there is none of that name. */
 const published_network *published_find(const char *name);
+/* hk_module_load of a file of that network's weights. */
+const hk_status *published_load(const published_network *kind, hk_module *net, const char *path);
 
 /* ---- what they are made of ------------------------------------------------------------------------------- */
 

@@ -99,7 +99,8 @@ typedef struct hk_load_options {
 
 /* Opens a file: reads which arrays it has, and checks all that can be told without their values. Never NULL: what cannot be read
  * is a failed archive. Arrays will be on `device`; a zeroed one is the default. Blocks while it reads. The result belongs to
- * the caller. options may be NULL. Failures: HK_NOT_FOUND, HK_IO, HK_BAD_DATA, HK_INVALID_ARGUMENT, HK_OUT_OF_MEMORY. */
+ * the caller. options may be NULL. Failures: HK_NOT_FOUND, HK_IO, HK_BAD_DATA, HK_INVALID_ARGUMENT, HK_OUT_OF_MEMORY; HK_UNSUPPORTED
+ * (a pickle that names what is not made here, or a compressed member). */
 HK_API hk_archive *hk_load(const char *path, hk_device device, const hk_load_options *options);
 HK_API hk_archive *hk_archive_retain(hk_archive *archive);
 /* Drops one count; NULL is ignored. Arrays that were got from it stay. */

@@ -4,13 +4,14 @@
  *     hk_tokenizer *tokenizer = hk_tokenizer_load("tokenizer.json", NULL);
  *     if (!hk_ok(hk_tokenizer_status(tokenizer)))
  *         return hk_status_print(hk_tokenizer_status(tokenizer), stderr);
- *     hk_array *ids = hk_tokenizer_encode(tokenizer, text, strlen(text), NULL);    // int32 (tokens,)
+ *     hk_array *ids = hk_tokenizer_encode(tokenizer, text, strlen(text), NULL);
  *
  * Files are read by a plug-in, libhocket_text.so beside the library: byte-level BPE and WordPiece,
  * with what stands before and behind them. docs/TEXT.md lists it. What a file asks for besides is
  * HK_UNSUPPORTED, and named. A program that loads no tokenizer carries nothing of it.
  *
- * Texts are UTF-8, and may hold zeros. What is not UTF-8 is refused, and the first wrong byte named.
+ * Texts are UTF-8, and may hold zeros. What is not UTF-8 is refused, and the first wrong byte
+ * named.
  *
  * Immutable after load, counted, thread-safe; of no runtime. */
 #ifndef HOCKET_TOKENIZER_H
@@ -46,7 +47,8 @@ HK_API const hk_status *hk_tokenizer_status(const hk_tokenizer *tokenizer);
 /* The largest id, and one: rows that an embedding needs. 0 for NULL and for a failed tokenizer. */
 HK_API int64_t hk_tokenizer_size(const hk_tokenizer *tokenizer);
 /* The token of that id as the file has it (of byte-level ones not yet text), with a 0 behind it,
- * and its bytes in *bytes, which may be NULL. Lives as long as the tokenizer. NULL: there is none. */
+ * and its bytes in *bytes, which may be NULL. Lives as long as the tokenizer. NULL: there is
+ * none. */
 HK_API const char *hk_tokenizer_token(const hk_tokenizer *tokenizer, int64_t id, size_t *bytes);
 /* The id of a token of so many bytes, as "[SEP]"; -1: there is none. */
 HK_API int64_t hk_tokenizer_id(const hk_tokenizer *tokenizer, const char *token, size_t bytes);
@@ -58,10 +60,11 @@ HK_API bool hk_tokenizer_is_special(const hk_tokenizer *tokenizer, int64_t id);
 /* May be NULL: defaults. */
 typedef struct hk_encode_options {
     bool no_special; /* nothing is put around the text, as "[CLS]" */
-    bool
-        special_as_text; /* "[CLS]" within the text is text, not that token: for texts of strangers */
-    int64_t most_tokens; /* as many at most, with those put around (default: as the file says; -1:
-                             no limit). Others are cut off at the end, or where the file says */
+    /* "[CLS]" within the text is text, and not that token: for texts of strangers. */
+    bool special_as_text;
+    /* As many at most, with those put around (default: as the file says; -1: no limit). Others are
+     * cut off at the end, or where the file says. */
+    int64_t most_tokens;
     /* Of batches: each row has so many at least (default: as many as the longest, or as the file
      * says). */
     int64_t least_tokens;
@@ -137,8 +140,9 @@ HK_AT_OPTIONS(char *, hk_tokenizer_decode, hk_decode_options,
 
 /* ---- plug-ins -------------------------------------------------------------------------------- */
 
-/* For who writes one: libhocket_NAME.so exports hk_tokenizer_open_fn hocket_tokenizer_open. A source
- * is immutable once it has been opened; its functions may be called by several threads at once. */
+/* For who writes one: libhocket_NAME.so exports hk_tokenizer_open_fn hocket_tokenizer_open. A
+ * source is immutable once it has been opened; its functions may be called by several threads at
+ * once. */
 enum { HK_TOKENIZER_ABI = 1 };
 
 /* Blocks of malloc, which the library frees. */

@@ -1,4 +1,5 @@
-/* Tokenizers, and the tokens that a network writes: see hocket/tokenizer.h and hocket/generate.h. */
+/* Tokenizers, and the tokens that a network writes: see hocket/tokenizer.h and
+ * hocket/generate.h. */
 #ifndef HOCKET_TOKENIZER_HPP
 #define HOCKET_TOKENIZER_HPP
 

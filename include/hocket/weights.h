@@ -16,6 +16,11 @@
 
 HK_BEGIN_DECLS
 
+/* Of names in the file: `to` stands for `from`, wherever that is in a name; NULL: names with it are passed over. Borrowed. */
+typedef struct hk_rename {
+    const char *from, *to;
+} hk_rename;
+
 /* Zero means the default. */
 typedef struct hk_module_load_options {
     hk_name_style names;
@@ -25,6 +30,9 @@ typedef struct hk_module_load_options {
     bool
         lenient; /* arrays that the file lacks stay, and those that the module lacks are passed over */
     hk_file_format format;
+    const hk_rename
+        *renames; /* one after the other, before anything else: names of older files, say */
+    int rename_count;
 } hk_module_load_options;
 
 /* The module's arrays become what the file says. Before a layer's first call its arrays are made by it; those of modules of one's

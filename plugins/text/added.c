@@ -1,5 +1,5 @@
-/* Tokens that were added to a vocabulary: they are looked for in the text itself, the leftmost and of
- * these the longest, before a model sees what is between them. */
+/* Tokens that were added to a vocabulary: they are looked for in the text itself, the leftmost and
+ * of these the longest, before a model sees what is between them. */
 #include "text.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 /* A search takes so many steps at most for each byte of a text. */
 enum { MOST_BYTES = 1024 };
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static text_string wanted_of(const text_added *it)
 {
@@ -179,7 +179,7 @@ const text_added *text_added_of(const text_added_set *self, int64_t id)
     return it && it->id == id ? it : NULL;
 }
 
-/* ---- cutting ---------------------------------------------------------------------------------- */
+/* ---- cutting --------------------------------------------------------------------------------- */
 
 /* The longest token that data begins with; NULL. Of those in order a range has the first `at` bytes
  * in common with data, and gets smaller byte by byte. */

@@ -1,11 +1,12 @@
-/* Byte-pair encoding (Sennrich et al. 2016): the letters of a word are tokens, of which pairs become
- * one, that of the lowest rank first and of equals the leftmost, until none of them is a merge. */
+/* Byte-pair encoding (Sennrich et al. 2016): the letters of a word are tokens, of which pairs
+ * become one, that of the lowest rank first and of equals the leftmost, until none of them is a
+ * merge. */
 #include "model.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- merges ----------------------------------------------------------------------------------- */
+/* ---- merges ---------------------------------------------------------------------------------- */
 
 static uint64_t pair_of(int32_t a, int32_t b)
 {
@@ -31,7 +32,7 @@ static const text_merge *merge_of(const text_bpe *self, int32_t a, int32_t b)
     return it->pair == UINT64_MAX ? NULL : it;
 }
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 typedef struct half {
     const char *data;
@@ -184,7 +185,7 @@ void text_bpe_free(text_bpe *self)
     text_string_free(&self->suffix);
 }
 
-/* ---- words ------------------------------------------------------------------------------------ */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 /* A token of a word that is being put together. */
 typedef struct symbol {
@@ -308,7 +309,7 @@ static void join(symbol *symbols, int32_t at, int32_t id)
         symbols[next].previous = at;
 }
 
-/* ---- few symbols: the best merge is looked for each time --------------------------------------- */
+/* ---- few symbols: the best merge is looked for each time ------------------------------------- */
 
 static void rate(const text_bpe *bpe, symbol *symbols, int32_t at)
 {
@@ -341,7 +342,7 @@ static void merge_few(word *self)
     }
 }
 
-/* ---- many: a heap of merges -------------------------------------------------------------------- */
+/* ---- many: a heap of merges ------------------------------------------------------------------ */
 
 static bool is_before(chance a, chance b)
 {

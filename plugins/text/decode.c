@@ -23,7 +23,7 @@ struct text_decoder {
 
 enum { MOST_DEPTH = 16 };
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static step *add(text_decoder *self, kind its, hk_text_problem *problem)
 {
@@ -121,7 +121,7 @@ void text_decoder_free(text_decoder *self)
     free(self);
 }
 
-/* ---- bytes ------------------------------------------------------------------------------------ */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 /* How many of the bytes at c, where no letter begins, one U+FFFD stands for: as many as could have
  * begun one (Unicode, "U+FFFD Substitution of Maximal Subparts"). */
@@ -174,7 +174,7 @@ static void add_bytes(text_buffer *to, const char *token, size_t bytes)
     }
 }
 
-/* ---- steps ------------------------------------------------------------------------------------ */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 /* What a step reads, and what it makes. */
 typedef struct list {

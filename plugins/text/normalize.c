@@ -32,7 +32,7 @@ struct text_normalizer {
 
 enum { MOST_DEPTH = 16 };
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static step *add(text_normalizer *self, hk_text_problem *problem)
 {
@@ -150,7 +150,7 @@ void text_normalizer_free(text_normalizer *self)
     free(self);
 }
 
-/* ---- BERT's ----------------------------------------------------------------------------------- */
+/* ---- BERT's ---------------------------------------------------------------------------------- */
 
 /* Blocks of ideographs, as BERT has them: not all that Unicode knows. */
 static bool is_chinese(uint32_t c)
@@ -220,7 +220,7 @@ static void bert(const step *it, const char *data, size_t bytes, text_buffer *to
     text_buffer_free(&bare);
 }
 
-/* ---- others ----------------------------------------------------------------------------------- */
+/* ---- others ---------------------------------------------------------------------------------- */
 
 static void strip(const step *it, const char *data, size_t bytes, text_buffer *to)
 {

@@ -11,7 +11,7 @@
 
 enum { MOST_BYTES = 512 * 1024 * 1024 };
 
-/* ---- the file --------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static char *refuse_file(const char *path, const char *why, hk_code code, int file,
                          hk_text_problem *problem)
@@ -56,7 +56,7 @@ static char *read_file(const char *path, size_t *bytes, hk_text_problem *problem
     return data;
 }
 
-/* ---- what it says ----------------------------------------------------------------------------- */
+/* ---- what it says ---------------------------------------------------------------------------- */
 
 static bool read_padding(hk_tokenizer_source *source, const json_t *json, hk_text_problem *problem)
 {
@@ -132,7 +132,7 @@ static bool read_tokenizer(text_tokenizer *self, const char *path, hk_text_probl
     return is_good;
 }
 
-/* ---- the source ------------------------------------------------------------------------------- */
+/* ---- the source ------------------------------------------------------------------------------ */
 
 static const char *token_of(const hk_tokenizer_source *source, int64_t id, size_t *bytes)
 {

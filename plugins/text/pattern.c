@@ -1,5 +1,6 @@
 /* Patterns that split texts: PCRE2 runs what is written in Oniguruma's Ruby dialect, as the files
- * have it. Where the same characters mean something else the expression is rewritten, or refused. */
+ * have it. Where the same characters mean something else the expression is rewritten, or
+ * refused. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "text.h"
 
@@ -20,7 +21,7 @@ struct text_pattern {
     pcre2_match_context *limits;
 };
 
-/* ---- rewriting -------------------------------------------------------------------------------- */
+/* ---- rewriting ------------------------------------------------------------------------------- */
 
 /* White_Space; letters, marks, digits, connectors and symbols that Unicode calls alphabetic.
  * PCRE2's own \s and \w are a little others. */
@@ -251,7 +252,7 @@ static bool rewrite(rewriter *self)
     return is_good && (!self->to.failed || text_no_memory(self->problem));
 }
 
-/* ---- compiling -------------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 static bool compile(const char *expression, size_t bytes, uint32_t options, text_pattern **pattern,
                     hk_text_problem *problem)
@@ -320,7 +321,7 @@ void text_pattern_free(text_pattern *self)
     free(self);
 }
 
-/* ---- searching -------------------------------------------------------------------------------- */
+/* ---- searching ------------------------------------------------------------------------------- */
 
 bool text_pattern_find(const text_pattern *self, const char *data, size_t bytes,
                        text_pieces *matches, hk_text_problem *problem)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- templates -------------------------------------------------------------------------------- */
+/* ---- templates ------------------------------------------------------------------------------- */
 
 static text_template_part *add(text_template *self, int sequence, int64_t type,
                                hk_text_problem *problem)
@@ -172,7 +172,7 @@ bool text_processor_read(text_processor *self, const json_t *json, hk_text_probl
     return self->single.count || self->pair.count || set_plain(self, problem);
 }
 
-/* ---- truncation ------------------------------------------------------------------------------- */
+/* ---- truncation ------------------------------------------------------------------------------ */
 
 bool text_truncation_read(text_truncation *self, const json_t *json, hk_text_problem *problem)
 {
@@ -257,7 +257,7 @@ static bool truncate(const text_truncation *self, size_t most, text_ids sequence
     return true;
 }
 
-/* ---- putting together ------------------------------------------------------------------------- */
+/* ---- putting together ------------------------------------------------------------------------ */
 
 static size_t count_of(const text_template *self, const text_ids sequences[2], bool no_special)
 {

@@ -35,7 +35,7 @@ enum { MOST_DEPTH = 16 };
 static const char gpt2[] =
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static step *add(text_splitter *self, step made, hk_text_problem *problem)
 {
@@ -188,7 +188,7 @@ void text_splitter_free(text_splitter *self)
     free(self);
 }
 
-/* ---- splitting -------------------------------------------------------------------------------- */
+/* ---- splitting ------------------------------------------------------------------------------- */
 
 void text_words_free(text_words *self)
 {

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- problems, buffers ------------------------------------------------------------------------ */
+/* ---- problems, buffers ----------------------------------------------------------------------- */
 
 /* Notes the first. Returns false. */
 bool text_wrong(hk_text_problem *problem, hk_code code, const char *format, ...) HK_PRINTF(3, 4);
@@ -61,15 +61,16 @@ typedef struct text_string {
 bool text_string_copy(text_string *self, const char *data, size_t bytes, hk_text_problem *problem);
 void text_string_free(text_string *self);
 
-/* ---- letters (unicode.c) ----------------------------------------------------------------------- */
+/* ---- letters (unicode.c) --------------------------------------------------------------------- */
 
 /* The code point at data, of UTF-8, and its bytes. */
 uint32_t text_letter(const char *data, size_t *bytes);
 /* The byte behind the first so many that are UTF-8: bytes where all are. */
 size_t text_utf8_length(const char *data, size_t bytes);
 
-/* Classes. Those of BERT's normaliser and pre-tokeniser are as Unicode 8 had them, and StripAccents'
- * as Unicode 9 had them: so the tokenizers package has them. All others are Unicode 16's. */
+/* Classes. Those of BERT's normaliser and pre-tokeniser are as Unicode 8 had them, and
+ * StripAccents' as Unicode 9 had them: so the tokenizers package has them. All others are Unicode
+ * 16's. */
 bool text_is_space(uint32_t letter);       /* White_Space */
 bool text_is_punctuation(uint32_t letter); /* BERT's: P*, and what ASCII calls so */
 bool text_is_nonspacing(uint32_t letter);  /* BERT's: Mn */
@@ -92,7 +93,7 @@ void text_put_lower(text_buffer *to, uint32_t letter);
 uint32_t text_letter_of_byte(unsigned char byte);
 int text_byte_of_letter(uint32_t letter);
 
-/* ---- members of JSON (fields.c) ---------------------------------------------------------------- */
+/* ---- members of JSON (fields.c) -------------------------------------------------------------- */
 
 /* False: problem is set, and names `what`, such as "model", and the key. A member that may be left
  * out, or be null, leaves *value as it was. */
@@ -112,7 +113,7 @@ const char *text_type_of(const json_t *object);
 /* Says that `what` has a type that is not read. False. */
 bool text_refuse_type(const json_t *object, const char *what, hk_text_problem *problem);
 
-/* ---- patterns (pattern.c) ---------------------------------------------------------------------- */
+/* ---- patterns (pattern.c) -------------------------------------------------------------------- */
 
 typedef struct text_pattern text_pattern;
 
@@ -127,7 +128,7 @@ void text_pattern_free(text_pattern *self);
 bool text_pattern_find(const text_pattern *self, const char *data, size_t bytes,
                        text_pieces *matches, hk_text_problem *problem);
 
-/* ---- vocabularies (vocabulary.c) --------------------------------------------------------------- */
+/* ---- vocabularies (vocabulary.c) ------------------------------------------------------------- */
 
 typedef struct text_entry {
     size_t at;
@@ -167,7 +168,7 @@ const char *text_vocabulary_text(const text_vocabulary *self, int64_t id, size_t
 uint64_t text_hash(const uint64_t secret[2], const char *data, size_t bytes);
 bool text_secret(uint64_t secret[2], hk_text_problem *problem);
 
-/* ---- stages ------------------------------------------------------------------------------------ */
+/* ---- stages ---------------------------------------------------------------------------------- */
 
 typedef struct text_normalizer text_normalizer;
 typedef struct text_splitter text_splitter;
@@ -213,7 +214,7 @@ void text_decoder_free(text_decoder *self);
 bool text_decode(const text_decoder *self, text_buffer *tokens, text_pieces *pieces,
                  text_buffer *to, hk_text_problem *problem);
 
-/* ---- added tokens (added.c) -------------------------------------------------------------------- */
+/* ---- added tokens (added.c) ------------------------------------------------------------------ */
 
 typedef struct text_added {
     text_string content, normalized; /* normalized.data NULL: as content */
@@ -254,7 +255,7 @@ void text_cuts_free(text_cuts *self);
 void text_added_cut(const text_added_set *self, bool is_normalized, bool special_as_text,
                     const char *data, size_t bytes, text_cuts *cuts);
 
-/* ---- post-processing (process.c) --------------------------------------------------------------- */
+/* ---- post-processing (process.c) ------------------------------------------------------------- */
 
 typedef struct text_template_part {
     int sequence; /* 0 or 1; -1: tokens of its own */
@@ -285,7 +286,7 @@ bool text_process(const text_processor *self, const text_truncation *truncation,
                   text_ids sequences[2], bool is_pair, hk_token_list *tokens,
                   hk_text_problem *problem);
 
-/* ---- the tokenizer (open.c) -------------------------------------------------------------------- */
+/* ---- the tokenizer (open.c) ------------------------------------------------------------------ */
 
 typedef struct text_tokenizer {
     hk_tokenizer_source source; /* the first member */

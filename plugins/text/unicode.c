@@ -6,7 +6,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
-/* ---- UTF-8 ------------------------------------------------------------------------------------ */
+/* ---- UTF-8 ----------------------------------------------------------------------------------- */
 
 static size_t length_of(unsigned char first)
 {
@@ -60,7 +60,7 @@ size_t text_utf8_length(const char *data, size_t bytes)
     return at;
 }
 
-/* ---- classes ---------------------------------------------------------------------------------- */
+/* ---- classes --------------------------------------------------------------------------------- */
 
 /* Letters of later versions of Unicode. */
 static const struct range {
@@ -139,6 +139,8 @@ bool text_is_number(uint32_t letter)
 {
     if (letter < 0x80)
         return letter >= '0' && letter <= '9';
+    if ((letter >= 0x11DE0 && letter <= 0x11DE9) || (letter >= 0x16FF4 && letter <= 0x16FF6))
+        return true; /* of Unicode 17, which is that of the package here */
     const utf8proc_category_t it = category(letter);
     return it >= UTF8PROC_CATEGORY_ND && it <= UTF8PROC_CATEGORY_NO;
 }
@@ -183,7 +185,7 @@ bool text_is_word(uint32_t letter)
            (letter >= 0x1F170 && letter <= 0x1F189);
 }
 
-/* ---- cases and normal forms ------------------------------------------------------------------- */
+/* ---- cases and normal forms ------------------------------------------------------------------ */
 
 /* Capitals of Unicode 15 to 17, and how far behind them their small letters are. */
 static uint32_t later_lower(uint32_t letter)
@@ -261,7 +263,7 @@ void text_normal_form(text_form form, const char *data, size_t bytes, text_buffe
     }
 }
 
-/* ---- bytes as letters ------------------------------------------------------------------------- */
+/* ---- bytes as letters ------------------------------------------------------------------------ */
 
 /* GPT-2's alphabet: letters that can be seen are themselves, the 68 other bytes follow from 0x100
  * on. */

@@ -1,4 +1,5 @@
-/* Tokens by text and by id: a hash table whose order nobody outside can choose, and a sorted list. */
+/* Tokens by text and by id: a hash table whose order nobody outside can choose, and a sorted
+ * list. */
 #include "text.h"
 
 #include <inttypes.h>
@@ -6,7 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* ---- hashing ---------------------------------------------------------------------------------- */
+/* ---- hashing --------------------------------------------------------------------------------- */
 
 bool text_secret(uint64_t secret[2], hk_text_problem *problem)
 {
@@ -58,7 +59,7 @@ uint64_t text_hash(const uint64_t secret[2], const char *data, size_t bytes)
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-/* ---- the table -------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 bool text_vocabulary_init(text_vocabulary *self, hk_text_problem *problem)
 {

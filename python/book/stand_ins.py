@@ -135,7 +135,7 @@ def _digits(make):
     def pixels(count):
         return bytes(make.random.getrandbits(8) for _ in range(count))
 
-    for name, count in [(f"data_batch_{i}", 25) for i in range(1, 6)] + [("test_batch", 32)]:
+    for name, count in [(f"data_batch_{i}", 24) for i in range(1, 6)] + [("test_batch", 32)]:
         make.file(f"datasets/cifar-10-batches-bin/{name}.bin", b"".join(bytes([i % 10]) + pixels(3072) for i in range(count)))
     for part, count in (("train", 600), ("t10k", 200)):
         images = struct.pack(">4I", 0x803, count, 28, 28) + pixels(784 * count)

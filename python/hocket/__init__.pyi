@@ -313,8 +313,6 @@ class Promise:
         """The Arrays are as they are to be: what waits for them goes on. Any thread may call it, once."""
     def view(self, index: Any = ...) -> Any:
         """The memory of an Array, writes first, as a NumPy array (a memoryview where there is no NumPy). It is not to be used after keep."""
-class TokenBatch:
-    """What Tokenizer.encode_batch gives: Arrays (texts, tokens), and how many tokens of each text are no padding."""
 class Tokenizer:
     """What turns texts into the ids that a network reads, from a tokenizer.json of Hugging Face: byte-level BPE or WordPiece::"""
     def __init__(self, path: Any) -> None: ...
@@ -323,7 +321,7 @@ class Tokenizer:
     def encode(self, text: Any, pair: Any = ..., special: Any = ..., special_as_text: Any = ..., most: Any = ...) -> Any:
         """The ids of a text, or of two, as a list of ints."""
     def encode_batch(self, texts: Any, special: Any = ..., special_as_text: Any = ..., most: Any = ..., least: Any = ..., pad_left: Any = ...) -> Any:
-        """The ids of many texts, or of pairs (text, text), as a TokenBatch: ids, mask, types and lengths."""
+        """The ids of many texts, or of pairs (text, text), as a named tuple of Arrays (texts, tokens): ids, mask and types; and lengths, of how many tokens are no padding."""
     def id(self, token: Any) -> Any:
         """The id of a token, as ``"[SEP]"``, or None."""
     def is_special(self, id: Any) -> Any:

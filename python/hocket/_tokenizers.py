@@ -1,19 +1,12 @@
 """Tokenizers that others made, from files."""
 
-from typing import NamedTuple
+import collections as _collections
 
 from . import _core
 
-__all__ = ["TokenBatch", "Tokenizer"]
+__all__ = ["Tokenizer"]
 
-
-class TokenBatch(NamedTuple):
-    """What Tokenizer.encode_batch gives: Arrays (texts, tokens), and how many tokens of each text are no padding."""
-
-    ids: _core.Array
-    mask: _core.Array
-    types: _core.Array
-    lengths: _core.Array
+TokenBatch = _collections.namedtuple("TokenBatch", "ids mask types lengths")
 
 
 class Tokenizer:
@@ -43,7 +36,8 @@ class Tokenizer:
         return self._handle.encode(text, pair, not special, special_as_text, _most(most))
 
     def encode_batch(self, texts, special=True, special_as_text=False, most=None, least=0, pad_left=False):
-        """The ids of many texts, or of pairs (text, text), as a TokenBatch: ids, mask, types and lengths.
+        """The ids of many texts, or of pairs (text, text), as a named tuple of Arrays (texts, tokens): ids, mask and types; and lengths, of how many tokens are no
+        padding.
 
         All rows are as long as the longest, and have ``least`` ids at least. What the file says of padding holds.
         """

@@ -42,7 +42,7 @@ static PyObject *load(PyObject *self, PyObject *object)
     return NULL;
 }
 
-/* ---- the vocabulary --------------------------------------------------------------------------- */
+/* ---- the vocabulary -------------------------------------------------------------------------- */
 
 static PyObject *tokenizer_size(PyObject *self, PyObject *unused)
 {
@@ -79,7 +79,7 @@ static PyObject *tokenizer_is_special(PyObject *self, PyObject *id)
     return PyBool_FromLong(hk_tokenizer_is_special(tokenizer_handle(self), number));
 }
 
-/* ---- texts to ids ----------------------------------------------------------------------------- */
+/* ---- texts to ids ---------------------------------------------------------------------------- */
 
 /* encode(text, pair or None, no_special, special_as_text, most): a list */
 static PyObject *tokenizer_encode(PyObject *self, PyObject *arguments)
@@ -175,7 +175,7 @@ static PyObject *tokenizer_encode_batch(PyObject *self, PyObject *arguments)
     return result;
 }
 
-/* ---- ids to texts ----------------------------------------------------------------------------- */
+/* ---- ids to texts ---------------------------------------------------------------------------- */
 
 /* decode(list, with_special) */
 static PyObject *tokenizer_decode(PyObject *self, PyObject *arguments)

@@ -1,3 +1,10 @@
+import collections
+import io
+import pickle
+import sys
+import types
+import zipfile
+
 import numpy as np
 import pytest
 
@@ -240,3 +247,88 @@ def test_an_interrupt_leaves_a_whole_file(tmp_path):
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert interrupted == 100 and [*tmp_path.iterdir()] == [path]
+
+
+# ---- PyTorch's files, by Python's own pickler ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def torch_like(monkeypatch):
+    """Modules of PyTorch's names, with as much in them as its pickles name."""
+    package, utils = types.ModuleType("torch"), types.ModuleType("torch._utils")
+
+    def _rebuild_tensor_v2():
+        raise AssertionError("a pickle called a function")
+
+    _rebuild_tensor_v2.__module__, _rebuild_tensor_v2.__qualname__ = "torch._utils", "_rebuild_tensor_v2"
+    utils._rebuild_tensor_v2 = _rebuild_tensor_v2
+    for name in ("FloatStorage", "LongStorage"):
+        setattr(package, name, type(name, (), {"__module__": "torch"}))
+    package._utils = utils
+    monkeypatch.setitem(sys.modules, "torch", package)
+    monkeypatch.setitem(sys.modules, "torch._utils", utils)
+    return package
+
+
+class _Tensor:
+    """A view of the values, which may be shared."""
+
+    def __init__(self, torch, values, shape, strides, offset=0):
+        self.torch, self.values, self.facts = torch, values, (offset, shape, strides)
+
+    def __reduce__(self):
+        return self.torch._utils._rebuild_tensor_v2, (_Storage(self), *self.facts, False, collections.OrderedDict())
+
+
+class _Storage:
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+
+def _torch_save(torch, path, value, protocol):
+    kept, body = {}, io.BytesIO()
+
+    class Pickler(pickle.Pickler):
+        def persistent_id(self, part):
+            if not isinstance(part, _Storage):
+                return None
+            values = part.tensor.values
+            kept.setdefault(id(values), (str(len(kept)), values))
+            kind = torch.LongStorage if values.dtype == np.int64 else torch.FloatStorage
+            return "storage", kind, kept[id(values)][0], "cpu", values.size
+
+    Pickler(body, protocol).dump(value)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("net/data.pkl", body.getvalue())
+        archive.writestr("net/byteorder", "little")
+        for key, values in kept.values():
+            archive.writestr(f"net/data/{key}", values.tobytes())
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_files_of_pytorch(tmp_path, torch_like, protocol):
+    values = np.arange(6, dtype=np.float32)
+    state = collections.OrderedDict({"weight": _Tensor(torch_like, values, (3, 2), (1, 3)), "bias": _Tensor(torch_like, values, (2,), (1,), 4),
+                                     "seen": _Tensor(torch_like, np.array([7]), (), ())})
+    whole = {"model": state, "again": state, "epoch": 3, "rates": [0.1, 1e-300, float("inf"), -(2 ** 70)], "name": "ü" * 300, "flags": (True, None),
+             "kinds": {1, 2}, 4: {"x": -5}}
+    path = tmp_path / "net.pt"
+    _torch_save(torch_like, path, whole, protocol)
+    loaded = hk.load(path)
+    assert list(loaded) == ["model.weight", "model.bias", "model.seen", "again.weight", "again.bias", "again.seen"]
+    assert loaded["model.weight"].tolist() == values.reshape(2, 3).T.tolist() and loaded["again.bias"].tolist() == [4, 5]
+    assert loaded["model.seen"].dtype == hk.int64 and loaded["model.seen"].item() == 7
+    assert loaded.metadata | {"kinds.0": "1", "kinds.1": "2"} == {
+        "epoch": "3", "rates.0": "0.1", "rates.1": "1e-300", "rates.2": "Infinity", "rates.3": str(-(2 ** 70)), "name": "ü" * 300, "flags.0": "true",
+        "kinds.0": "1", "kinds.1": "2", "4.x": "-5"}
+    part = hk.load(path, names=["model.bias"])
+    assert list(part) == ["model.bias"]
+
+
+def test_objects_are_not_made(tmp_path, torch_like):
+    path = tmp_path / "net.pt"
+    _torch_save(torch_like, path, {"x": io.BytesIO}, 2)
+    with pytest.raises(NotImplementedError, match="holds a _io.BytesIO, of which nothing is made here"):
+        hk.load(path)
+    with pytest.raises(ValueError, match="format is 'torch'"):
+        hk.save(path, {"x": hk.ones(1)}, format="torch")

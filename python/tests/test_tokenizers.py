@@ -1,13 +1,19 @@
 """Tokenizers from files: beside what Hugging Face's package made of the same lines (tests/text/compare.py), and what is refused."""
 
 import json
+import os
 import pathlib
+import re
+import shutil
+import subprocess
 
 import pytest
 
 import hocket as hk
 
-SAMPLES = pathlib.Path(__file__).parents[2] / "tests/text/samples"
+ROOT = pathlib.Path(__file__).parents[2]
+SAMPLES = ROOT / "tests/text/samples"
+LIBRARY = pathlib.Path(os.path.realpath(hk._core.__file__)).parents[2]
 
 try:
     hk.Tokenizer(SAMPLES / "gpt2.json")
@@ -129,3 +135,16 @@ def test_files_that_are_none(tmp_path):
     path.write_text("{")
     with pytest.raises(hk.ValueError, match="is no JSON"):
         hk.Tokenizer(path)
+
+
+def test_guide(tmp_path):
+    """The program of docs/TEXT.md, built as it says."""
+    if not (LIBRARY / "libhocket.so").exists():
+        pytest.skip("this is no build folder")
+    program = re.search(r"^```c\n(.*?)^```$", (ROOT / "docs/TEXT.md").read_text(), re.M | re.S).group(1)
+    (tmp_path / "text.c").write_text(program)
+    shutil.copy(SAMPLES / "bert.json", tmp_path / "tokenizer.json")
+    flags = [f"-I{ROOT / 'include'}", f"-L{LIBRARY}", f"-Wl,-rpath,{LIBRARY}", "-lhocket"]
+    subprocess.run(["cc", "text.c", "-o", "text", *flags], cwd=tmp_path, check=True)
+    printed = subprocess.run(["./text"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    assert re.fullmatch(r"\[ *2.* 3\] int32 @cpu:0\nthe of and to\n", printed, re.S), printed

@@ -60,6 +60,14 @@ def test_what_does_not_fit():
         made.load(whole, prefix="a")
 
 
+def test_names_of_older_files():
+    made, whole = built(), built().state(names="torch")
+    old = {name.replace("1.weight", "1.gamma").replace("1.bias", "1.beta"): x for name, x in whole.items()} | {"mask": hk.ones(2)}
+    made.load(old, names="torch", renames={"1.gamma": "1.weight", "1.beta": "1.bias", "mask": None})
+    with pytest.raises(ValueError, match="renames takes 1.gamma and 1.beta both for 1.weight"):
+        made.load(old, names="torch", renames={"1.gamma": "1.weight", "1.beta": "1.weight"})
+
+
 def test_arrays_of_modules_of_ones_own():
     class Scaled(nn.Module):
         def __init__(self):

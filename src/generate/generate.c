@@ -1,5 +1,5 @@
-/* Generation: a step reads the tokens of the one before, and samples those that follow. All that it reads and writes stays in its place,
- * so that one captured step does for all that come. */
+/* Generation: a step reads the tokens of the one before, and samples those that follow. All that it
+ * reads and writes stays in its place, so that one captured step does for all that come. */
 #include "array/array.h"
 #include "base/source.h"
 #include "op/call/capture.h"
@@ -45,7 +45,7 @@ static hk_array *refuse(hk_array *prompts, hk_code code, const char *format, ...
     return hki_array_create_failed(NULL, operation, &prompts, 1, code, "%s", text);
 }
 
-/* ---- steps ------------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 /* Of the rows of a lane, on its device; x (rows, …). */
 static hk_array *rows_of(const lane *its, hk_array *x)
@@ -140,7 +140,7 @@ static void run(const generation *self)
     hk_graph_release(graph);
 }
 
-/* ---- beginning and ending ---------------------------------------------------------------------------- */
+/* ---- beginning and ending -------------------------------------------------------------------- */
 
 /* NULL, or why not. */
 static hk_array *check(hk_module *const *nets, int count, hk_array *prompts,
@@ -199,7 +199,10 @@ hk_array *(hk_generate_over)(hk_module *const *nets, const hk_device *devices, i
                        .rows = prompts->shape.dims[0],
                        .steps = options->most_tokens,
                        .options = options,
-                       .sample = options->sample};
+                       .sample = {.temperature = options->temperature,
+                                  .top_k = options->top_k,
+                                  .top_p = options->top_p,
+                                  .generator = options->generator}};
     self.lanes = calloc((size_t)count, sizeof *self.lanes);
     self.host = malloc((size_t)self.rows * sizeof *self.host);
     if (self.lanes && self.host) {

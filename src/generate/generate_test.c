@@ -1,4 +1,5 @@
-/* Caches give what the whole forward pass gives; a step's tokens are those that the whole pass would sample; sampling by its options. */
+/* Caches give what the whole forward pass gives; a step's tokens are those that the whole pass
+ * would sample; sampling by its options. */
 #include "check.h"
 
 #include <hocket/hocket.h>
@@ -45,7 +46,7 @@ static double distance(const float *a, const float *b, int64_t count)
     return most;
 }
 
-/* ---- caches ------------------------------------------------------------------------------------------ */
+/* ---- caches ---------------------------------------------------------------------------------- */
 
 /* Rows of 5, 3 and 1 tokens, which all go on for 6. */
 static void test_same_as_whole(bool is_learned)
@@ -139,7 +140,7 @@ static void test_refusals(void)
     hk_module_release(net);
 }
 
-/* ---- sampling ---------------------------------------------------------------------------------------- */
+/* ---- sampling -------------------------------------------------------------------------------- */
 
 /* How often each of 4 classes comes, of 4000 rows alike. */
 static void count_samples(const hk_sample_options *options, int counts[4])
@@ -188,7 +189,7 @@ static void test_sample(void)
                   "floats");
 }
 
-/* ---- texts ------------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 enum { ROWS = 3, FIRST = 4, NEW = 12 };
 
@@ -210,7 +211,7 @@ static void generate(hk_module *const *nets, const hk_device *devices, int count
 static void test_likeliest(hk_module *net)
 {
     int64_t made[ROWS][NEW];
-    const hk_generate_options options = {.most_tokens = NEW, .sample = {.temperature = HK_ZERO}};
+    const hk_generate_options options = {.most_tokens = NEW, .temperature = HK_ZERO};
     generate(&net, NULL, 1, &options, made);
     for (int row = 0; row < ROWS; row++) {
         int32_t tokens[FIRST + NEW];
@@ -244,13 +245,12 @@ static void test_seeds(hk_module *net)
 {
     int64_t one[ROWS][NEW], same[ROWS][NEW], other[ROWS][NEW];
     hk_generator *generator = hk_generator_create(5);
-    hk_generate_options options = {.most_tokens = NEW,
-                                   .sample = {.top_k = 9, .generator = generator}};
+    hk_generate_options options = {.most_tokens = NEW, .top_k = 9, .generator = generator};
     generate(&net, NULL, 1, &options, one);
     generate(&net, NULL, 1, &options, other);
     CHECK(memcmp(one, other, sizeof one));
     hk_generator_release(generator);
-    options.sample.generator = NULL;
+    options.generator = NULL;
     hk_seed(5);
     seen all = {.most = NEW};
     options.each = note;
@@ -270,17 +270,20 @@ static void test_seeds(hk_module *net)
     CHECK(all.count == 3 && same[0][2] == one[0][2] && same[0][3] == -1);
 }
 
-static void test_devices(hk_module *net)
+/* The same numbers on one device and on two of a kind. */
+static void test_devices(hk_module *net, const char *first, const char *second)
 {
     int64_t one[ROWS][NEW], two[ROWS][NEW];
-    const hk_device devices[] = {hk_device_named("cpu:0"), hk_device_named("cpu:1")};
-    hk_module *nets[] = {net, hk_module_replicate(net, devices[1])};
-    const hk_generate_options options = {.most_tokens = NEW, .sample = {.temperature = 0.9}};
+    const hk_device devices[] = {hk_device_named(first), hk_device_named(second)};
+    hk_module *nets[] = {hk_module_replicate(net, devices[0]),
+                         hk_module_replicate(net, devices[1])};
+    const hk_generate_options options = {.most_tokens = NEW, .temperature = 0.9};
     hk_seed(11);
     generate(nets, devices, 1, &options, one);
     hk_seed(11);
     generate(nets, devices, 2, &options, two);
     CHECK(!memcmp(one, two, sizeof one));
+    hk_module_release(nets[0]);
     hk_module_release(nets[1]);
 }
 
@@ -301,7 +304,8 @@ static void test_generate_refusals(hk_module *net)
 
 int main(void)
 {
-    hk_runtime_init(&(hk_runtime_options){.cpu_devices = 2});
+    hk_runtime_init(&(hk_runtime_options){
+        .cpu_devices = 2, .sim = &(const hk_sim_options){.count = 2}, .sim_count = 1});
     test_same_as_whole(true);
     test_same_as_whole(false);
     test_refusals();
@@ -309,7 +313,8 @@ int main(void)
     hk_module *net = network(true);
     test_likeliest(net);
     test_seeds(net);
-    test_devices(net);
+    test_devices(net, "cpu:0", "cpu:1");
+    test_devices(net, "sim:0", "sim:1");
     test_generate_refusals(net);
     hk_module_release(net);
     hk_runtime_deinit();

@@ -128,6 +128,55 @@ static void test_dtypes(void)
     hk_archive_release(archive);
 }
 
+/* In the other byte order. */
+static void test_swapped(void)
+{
+    HK_SCOPE;
+    const uint8_t values[] = {0, 0, 0, 3, 0xFF, 0xFF, 0xFF, 0xFE};
+    const int32_t expected[] = {3, -2};
+    torch_begin(&pickle);
+    torch_tensor(&pickle, (torch_view){.class = "IntStorage",
+                                       .key = "0",
+                                       .count = 2,
+                                       .ndim = 1,
+                                       .sizes = {2},
+                                       .strides = {1}});
+    torch_ops(&pickle, ".");
+    zip = (torch_zip){0};
+    torch_member(&zip, "a/data.pkl", pickle.data, pickle.bytes);
+    torch_member(&zip, "a/byteorder", "big", 3);
+    torch_member(&zip, "a/data/0", values, sizeof values);
+    torch_finish(&zip);
+    fixture_write(fixture_path("big.pt"), zip.file.data, zip.file.bytes);
+    hk_archive *archive = hk_load(fixture_path("big.pt"), (hk_device){0}, NULL);
+    CHECK(fixture_holds(hk_archive_get(archive, NULL), expected, sizeof expected));
+    hk_archive_release(archive);
+}
+
+/* As Python 2 wrote state dicts: texts of bytes, and a dict made of a list of pairs. */
+static void test_python_2(void)
+{
+    HK_SCOPE;
+    const int three = 3, two = 2;
+    torch_begin(&pickle);
+    torch_ops(&pickle, "ccollections\nOrderedDict\n(](](U\x03"
+                       "a.bctorch._utils\n_rebuild_tensor\n(");
+    torch_storage(&pickle, "FloatStorage", "0", 6);
+    torch_int(&pickle, 1);
+    torch_sizes(&pickle, &three, 1);
+    torch_sizes(&pickle, &two, 1);
+    torch_ops(&pickle, "tReetR.");
+    torch_old_of(&old, &pickle);
+    /* Of which the pickle knows no storage 1. */
+    fixture_write(fixture_path("old.pth"), old.data, old.bytes);
+    fixture_refused(fixture_path("old.pth"), HK_BAD_DATA, "storage 1 is said to have 1 elements");
+    hk_archive *archive = hk_load(write_zip("two.pth"), (hk_device){0}, NULL);
+    CHECK_STR(hk_status_message(hk_archive_status(archive)), "ok");
+    const float expected[] = {1, 3, 5};
+    CHECK(fixture_holds(hk_archive_get(archive, "a.b"), expected, sizeof expected));
+    hk_archive_release(archive);
+}
+
 /* Opcodes of one value, with the two storages of torch_zip_of. */
 static hk_archive *load_value(const char *ops, const torch_view *tensor)
 {
@@ -350,6 +399,8 @@ int main(void)
     fixture_begin();
     test_checkpoint();
     test_dtypes();
+    test_swapped();
+    test_python_2();
     test_views();
     test_pickles();
     test_doubled();

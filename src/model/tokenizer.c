@@ -31,7 +31,7 @@ static const hk_status *refusal(const char *operation, hk_code code, const char 
     return status;
 }
 
-/* ---- loading ---------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static bool is_name(const char *text)
 {
@@ -122,7 +122,7 @@ const hk_status *hk_tokenizer_status(const hk_tokenizer *self)
     return hki_status_lend(status ? status : hki_status_ok());
 }
 
-/* ---- the vocabulary --------------------------------------------------------------------------- */
+/* ---- the vocabulary -------------------------------------------------------------------------- */
 
 int64_t hk_tokenizer_size(const hk_tokenizer *self)
 {
@@ -148,7 +148,7 @@ bool hk_tokenizer_is_special(const hk_tokenizer *self, int64_t id)
     return self && self->source && self->source->is_special(self->source, id);
 }
 
-/* ---- texts to ids ----------------------------------------------------------------------------- */
+/* ---- texts to ids ---------------------------------------------------------------------------- */
 
 static const hk_status *check_text(const char *operation, const char *name, const char *text,
                                    size_t bytes)
@@ -239,7 +239,7 @@ int64_t(hk_tokenizer_encode_into)(const hk_tokenizer *self, const hk_text *text,
     return count;
 }
 
-/* ---- batches ---------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
 typedef struct batch {
     const hk_tokenizer_source *source;
@@ -347,7 +347,7 @@ hk_token_batch(hk_tokenizer_encode_batch)(const hk_tokenizer *self, const hk_tex
     return result;
 }
 
-/* ---- ids to texts ----------------------------------------------------------------------------- */
+/* ---- ids to texts ---------------------------------------------------------------------------- */
 
 char *(hk_tokenizer_decode)(const hk_tokenizer *self, const int32_t *ids, int64_t count,
                             const hk_decode_options *options, size_t *bytes,

@@ -53,7 +53,7 @@ hk_module *hk_attention_layer(int64_t features, int64_t heads, bool causal)
 {
     static const char *const names[] = {"query", "key", "value", "output"};
     const attention_layer layer = {.features = features, .heads = heads, .causal = causal};
-    hk_module *self = hk_module_create("attention", attention_forward, &layer, sizeof layer);
+    hk_module *self = hki_layer_create("attention", attention_forward, &layer, sizeof layer);
     if (features < 1 || heads < 1 || features % heads != 0)
         hki_module_fail(self, HK_INVALID_ARGUMENT,
                         "features is %lld and heads %lld, but both must be at least 1, and heads "

@@ -1,6 +1,7 @@
-/* Caches of keys and values: arrays of a fixed size, into which each call writes what is new. A first call writes whole prompts, and
- * attends to them as if there were no cache. A later one has one token for each row, at that row's own position: it is written where
- * the position is, and sees what is not behind it. What padding has left there is behind it until it is written over. */
+/* Caches of keys and values: arrays of a fixed size, into which each call writes what is new. A
+ * first call writes whole prompts, and attends to them as if there were no cache. A later one has
+ * one token for each row, at that row's own position: it is written where the position is, and sees
+ * what is not behind it. What padding has left there is behind it until it is written over. */
 #include "nn/cache.h"
 
 #include "base/source.h"
@@ -35,7 +36,7 @@ struct hk_cache {
 static hk_cache no_memory;
 static _Thread_local hk_cache *current;
 
-/* ---- life -------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 hk_cache *hk_cache_create(int64_t capacity)
 {
@@ -102,7 +103,7 @@ const hk_status *hk_cache_status(const hk_cache *self)
     return hki_status_lend(self->status ? hk_status_retain(self->status) : hki_status_ok());
 }
 
-/* ---- a call ------------------------------------------------------------------------------------------ */
+/* ---- a call ---------------------------------------------------------------------------------- */
 
 static const char operation[] = "cache_enter";
 
@@ -159,7 +160,8 @@ static hk_array *check(const hk_cache *self, hk_array *tokens, hk_array *lengths
     return NULL;
 }
 
-/* Returns tokens, counted, which fail where lengths do: nothing else of a first call depends on these. */
+/* Returns tokens, counted, which fail where lengths do: nothing else of a first call depends on
+ * these. */
 static hk_array *enter_first(hk_cache *self, hk_array *tokens, hk_array *lengths)
 {
     const int64_t count = tokens->shape.dims[1];
@@ -240,7 +242,7 @@ hk_array *(hk_forward_cached)(hk_module *net, hk_array *tokens, hk_cache *cache,
     return hki_scope_end_with(&scope, x);
 }
 
-/* ---- for layers -------------------------------------------------------------------------------------- */
+/* ---- for layers ------------------------------------------------------------------------------ */
 
 hk_array *hk_cache_positions(void)
 {

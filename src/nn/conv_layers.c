@@ -79,7 +79,7 @@ hk_module *(hk_conv2d_layer)(int64_t channels, int64_t size, const hk_conv2d_lay
     if (options)
         layer.options = *options;
     set_window(layer.window, layer.options.window, size);
-    hk_module *self = hk_module_create("conv2d", conv2d_forward, &layer, sizeof layer);
+    hk_module *self = hki_layer_create("conv2d", conv2d_forward, &layer, sizeof layer);
     hki_module_without_bias(self, layer.options.no_bias);
     check(self, channels, layer.window, layer.options.groups);
     return self;
@@ -119,7 +119,7 @@ hk_module *(hk_conv2d_transpose_layer)(int64_t channels, int64_t size,
     if (options)
         layer.options = *options;
     set_window(layer.window, layer.options.window, size);
-    hk_module *self = hk_module_create("conv2d_transpose", transpose_forward, &layer, sizeof layer);
+    hk_module *self = hki_layer_create("conv2d_transpose", transpose_forward, &layer, sizeof layer);
     hki_module_without_bias(self, layer.options.no_bias);
     check(self, channels, layer.window, layer.options.groups);
     if (layer.options.groups > 0 && channels % layer.options.groups)
@@ -160,7 +160,7 @@ hk_module *(hk_conv1d_layer)(int64_t channels, int64_t size, const hk_conv1d_lay
     conv1d_layer layer = {.channels = channels, .size = size};
     if (options)
         layer.options = *options;
-    hk_module *self = hk_module_create("conv1d", conv1d_forward, &layer, sizeof layer);
+    hk_module *self = hki_layer_create("conv1d", conv1d_forward, &layer, sizeof layer);
     hki_module_without_bias(self, layer.options.no_bias);
     check(self, channels, (const int64_t[]){1, size}, layer.options.groups);
     return self;

@@ -36,7 +36,9 @@ static hk_array *operator_forward(hk_module *self, hk_array *const *inputs, int 
 
 hk_module *hk_operator_layer(const char *name, const void *options, size_t option_bytes)
 {
-    hk_module *self = hk_module_create(name, operator_forward, options, option_bytes);
+    hk_module *self = hki_layer_create(name, operator_forward, options, option_bytes);
+    if (self->layer)
+        self->layer = "operator";
     if (!name || !hk_operator_find(name))
         hki_module_fail(self, HK_NOT_FOUND,
                         "operator is \"%s\", which there is not; docs/OPERATORS.md lists them",
@@ -58,7 +60,7 @@ static hk_array *flatten_forward(hk_module *self, hk_array *const *inputs, int c
 
 hk_module *hk_flatten_layer(void)
 {
-    return hk_module_create("flatten", flatten_forward, NULL, 0);
+    return hki_layer_create("flatten", flatten_forward, NULL, 0);
 }
 
 /* ---- products ------------------------------------------------------------------------------------------- */
@@ -91,7 +93,7 @@ hk_module *(hk_linear_layer)(int64_t features, const hk_linear_layer_options *op
     linear_layer layer = {.features = features};
     if (options)
         layer.options = *options;
-    hk_module *self = hk_module_create("linear", linear_forward, &layer, sizeof layer);
+    hk_module *self = hki_layer_create("linear", linear_forward, &layer, sizeof layer);
     hki_module_without_bias(self, layer.options.no_bias);
     if (features < 0)
         hki_module_fail(self, HK_INVALID_ARGUMENT, "features is %lld, but must not be negative",
@@ -137,7 +139,7 @@ static hk_array *embedding_forward(hk_module *self, hk_array *const *inputs, int
 
 static hk_module *embedding_of(embedding_layer layer)
 {
-    hk_module *self = hk_module_create("embedding", embedding_forward, &layer, sizeof layer);
+    hk_module *self = hki_layer_create("embedding", embedding_forward, &layer, sizeof layer);
     if (layer.count < 1 || layer.features < 1)
         hki_module_fail(self, HK_INVALID_ARGUMENT,
                         "count is %lld and features %lld, but both must be at least 1",
@@ -184,7 +186,7 @@ static hk_array *dropout_forward(hk_module *self, hk_array *const *inputs, int c
 
 hk_module *hk_dropout_layer(double p)
 {
-    hk_module *self = hk_module_create("dropout", dropout_forward, &p, sizeof p);
+    hk_module *self = hki_layer_create("dropout", dropout_forward, &p, sizeof p);
     if (!(p >= 0 && p < 1))
         hki_module_fail(self, HK_INVALID_ARGUMENT, "p is %g, but must be in [0, 1)", p);
     return self;

@@ -97,6 +97,15 @@ hk_module *hk_module_create(const char *kind, hk_forward_fn forward, const void 
     return self;
 }
 
+hk_module *hki_layer_create(const char *kind, hk_forward_fn forward, const void *options,
+                            size_t option_bytes)
+{
+    hk_module *self = hk_module_create(kind, forward, options, option_bytes);
+    if (self != &no_memory)
+        self->layer = self->kind;
+    return self;
+}
+
 void hki_module_without_bias(hk_module *self, bool is_so)
 {
     if (is_good(self)) /* else it may be the one that all share */
@@ -292,7 +301,7 @@ static hk_array *sequential_forward(hk_module *self, hk_array *const *inputs, in
 
 hk_module *hk_sequential_of(hk_module *const *children, int count)
 {
-    hk_module *self = hk_module_create("sequential", sequential_forward, NULL, 0);
+    hk_module *self = hki_layer_create("sequential", sequential_forward, NULL, 0);
     if (count < 0 || (count > 0 && !children)) {
         hki_module_fail(self, HK_INVALID_ARGUMENT, "children is %s and count %d",
                         hki_given(children), count);
@@ -315,7 +324,7 @@ static hk_array *residual_forward(hk_module *self, hk_array *const *inputs, int 
 
 hk_module *hk_residual_layer(hk_module *body, hk_module *shortcut)
 {
-    hk_module *self = hk_module_create("residual", residual_forward, NULL, 0);
+    hk_module *self = hki_layer_create("residual", residual_forward, NULL, 0);
     hk_module_add(self, "body", body);
     if (shortcut)
         hk_module_add(self, "shortcut", shortcut);

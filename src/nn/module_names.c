@@ -49,11 +49,16 @@ static const struct {
               {"gru", recurrent},
               {"lstm", recurrent}};
 
+static bool is_layer(const hk_module *self, const char *kind)
+{
+    return self->layer && !strcmp(self->layer, kind);
+}
+
 /* NULL: a module of which nothing is known before its first call. */
 static const row *rows_of(const hk_module *self)
 {
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
-        if (!strcmp(layers[i].kind, self->kind))
+        if (is_layer(self, layers[i].kind))
             return layers[i].rows;
     return NULL;
 }
@@ -176,9 +181,9 @@ static void list_child(listing *self, const hk_module *module, const hk_module *
     place below = {0};
     join(below.path, at->path, child->name);
     hki_format(below.name, sizeof below.name, "%s", at->name);
-    if (is_torch && !strcmp(module->kind, "attention"))
+    if (is_torch && is_layer(module, "attention"))
         place_attention(child, &below);
-    else if (is_torch && !strcmp(module->kind, "recurrent_stack"))
+    else if (is_torch && is_layer(module, "recurrent_stack"))
         place_in_stack(child, &below, suffix, sizeof suffix);
     else
         join(below.name, at->name, child->name);
@@ -211,10 +216,6 @@ bool hki_module_takes(hk_module *root, const char *path)
         hki_format(part, sizeof part, "%.*s", (int)(dot - path), path);
         root = hk_module_child(root, part);
     }
-    static const char *const without[] = {"sequential", "residual", "attention", "recurrent_stack"};
-    for (size_t i = 0; root && i < sizeof without / sizeof *without; i++)
-        if (!strcmp(root->kind, without[i]))
-            return false;
     return root && *path && strlen(path) < HKI_MODULE_NAME_BYTES && root->shape.ndim < 0 &&
-           !rows_of(root) && !root->value_count;
+           !root->layer && !root->value_count;
 }

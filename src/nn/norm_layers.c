@@ -48,7 +48,7 @@ hk_module *hk_batch_norm_layer(double eps, double momentum)
 {
     const hk_batch_norm_train_options options = {.eps = hki_option_or(eps, 1e-5),
                                                  .momentum = hki_option_or(momentum, 0.1)};
-    hk_module *self = hk_module_create("batch_norm", batch_norm_forward, &options, sizeof options);
+    hk_module *self = hki_layer_create("batch_norm", batch_norm_forward, &options, sizeof options);
     check_eps(self, options.eps);
     if (!(options.momentum >= 0 && options.momentum <= 1))
         hki_module_fail(self, HK_INVALID_ARGUMENT, "momentum is %g, but must be in [0, 1]",
@@ -112,7 +112,7 @@ static hk_array *norm_forward(hk_module *self, hk_array *const *inputs, int coun
 static hk_module *norm_layer_of(const char *kind, norm_layer layer, const char *what, int64_t most)
 {
     layer.eps = hki_option_or(layer.eps, 1e-5);
-    hk_module *self = hk_module_create(kind, norm_forward, &layer, sizeof layer);
+    hk_module *self = hki_layer_create(kind, norm_forward, &layer, sizeof layer);
     check_eps(self, layer.eps);
     if (layer.count < 1 || layer.count > most)
         hki_module_fail(self, HK_INVALID_ARGUMENT, "%s is %lld, but must be from 1 to %lld", what,

@@ -78,10 +78,10 @@ static hk_array *global_max_forward(hk_module *self, hk_array *const *inputs, in
 
 hk_module *hk_global_avg_pool_layer(void)
 {
-    return hk_module_create("global_avg_pool", global_avg_forward, NULL, 0);
+    return hki_layer_create("global_avg_pool", global_avg_forward, NULL, 0);
 }
 
 hk_module *hk_global_max_pool_layer(void)
 {
-    return hk_module_create("global_max_pool", global_max_forward, NULL, 0);
+    return hki_layer_create("global_max_pool", global_max_forward, NULL, 0);
 }

@@ -101,7 +101,7 @@ static hk_array *sinusoidal_forward(hk_module *self, hk_array *const *inputs, in
 
 hk_module *hk_sinusoidal_positions_layer(void)
 {
-    return hk_module_create("sinusoidal_positions", sinusoidal_forward, NULL, 0);
+    return hki_layer_create("sinusoidal_positions", sinusoidal_forward, NULL, 0);
 }
 
 /* ---- learned ------------------------------------------------------------------------------------------------ */
@@ -124,7 +124,7 @@ static hk_array *learned_forward(hk_module *self, hk_array *const *inputs, int c
 
 hk_module *hk_learned_positions_layer(int64_t count)
 {
-    hk_module *self = hk_module_create("learned_positions", learned_forward, &count, sizeof count);
+    hk_module *self = hki_layer_create("learned_positions", learned_forward, &count, sizeof count);
     if (count < 1)
         hki_module_fail(self, HK_INVALID_ARGUMENT, "count is %lld, but must be at least 1",
                         (long long)count);

@@ -308,7 +308,7 @@ static hk_module *layer_of(recurrent layer)
     static const char *const names[] = {
         [HK_RECURRENT_TANH] = "rnn", [HK_RECURRENT_GRU] = "gru", [HK_RECURRENT_LSTM] = "lstm"};
     const bool is_kind = layer.kind >= HK_RECURRENT_TANH && layer.kind <= HK_RECURRENT_LSTM;
-    hk_module *self = hk_module_create(is_kind ? names[layer.kind] : "recurrent", recurrent_forward,
+    hk_module *self = hki_layer_create(is_kind ? names[layer.kind] : "recurrent", recurrent_forward,
                                        &layer, sizeof layer);
     if (!is_kind || layer.features < 1 || layer.features > INT32_MAX)
         hki_module_fail(self, HK_INVALID_ARGUMENT,

@@ -126,7 +126,7 @@ hk_module *(hk_recurrent_stack)(hk_recurrent_kind kind, int64_t features,
         its.options = *options;
     if (its.options.layers == 0)
         its.options.layers = 1;
-    hk_module *self = hk_module_create("recurrent_stack", stack_forward, &its, sizeof its);
+    hk_module *self = hki_layer_create("recurrent_stack", stack_forward, &its, sizeof its);
     if (its.options.layers < 1 || its.options.layers > MOST_LAYERS) {
         hki_module_fail(self, HK_INVALID_ARGUMENT, "layers is %d, but must be from 1 to %d",
                         its.options.layers, MOST_LAYERS);

@@ -357,7 +357,8 @@ bool hki_module_awaits(hk_module *root, const char *path)
     return self && !find(self, name) && root->shape.ndim < 0 && !has_claimed(root);
 }
 
-const hk_status *(hk_module_set)(hk_module *root, const char *path, hk_array *x)
+/* is_given: nobody else has x, so that it need not be copied. */
+static const hk_status *set(hk_module *root, const char *path, hk_array *x, bool is_given)
 {
     const char *name = NULL;
     const hk_status *error = hki_array_gone(x);
@@ -381,7 +382,8 @@ const hk_status *(hk_module_set)(hk_module *root, const char *path, hk_array *x)
             "path is \"%s\", but the %s there has been called, and has no such array", path,
             self->kind));
     if (!value)
-        return keep(self, name, (hk_copy)(x)) ? hki_status_ok() : hki_status_no_memory();
+        return keep(self, name, is_given ? x : (hk_copy)(x)) ? hki_status_ok()
+                                                             : hki_status_no_memory();
     const hk_dims *has = &value->array->shape;
     if (!hki_dims_equal(has, &x->shape)) {
         char text[160], given[160];
@@ -392,6 +394,16 @@ const hk_status *(hk_module_set)(hk_module *root, const char *path, hk_array *x)
     }
     (hk_assign)(value->array, x);
     return hki_status_ok();
+}
+
+const hk_status *(hk_module_set)(hk_module *root, const char *path, hk_array *x)
+{
+    return set(root, path, x, false);
+}
+
+const hk_status *hki_module_give(hk_module *root, const char *path, hk_array *x)
+{
+    return set(root, path, x, true);
 }
 
 /* ---- replicas --------------------------------------------------------------------------------------------- */
@@ -413,6 +425,7 @@ hk_module *(hk_module_replicate)(hk_module *self, hk_device device)
     copy->is_predicting = self->is_predicting;
     copy->is_frozen = self->is_frozen;
     copy->has_no_bias = self->has_no_bias;
+    copy->layer = self->layer == self->kind ? copy->kind : self->layer;
     copy->init = self->init;
     for (int i = 0; i < self->value_count; i++) {
         const hki_module_value *value = &self->values[i];

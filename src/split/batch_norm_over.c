@@ -299,7 +299,7 @@ hk_module *hk_batch_norm_over_layer(hk_group *group, double eps, double momentum
     const over_layer layer = {
         .group = group,
         .options = {.eps = hki_option_or(eps, 1e-5), .momentum = hki_option_or(momentum, 0.1)}};
-    hk_module *self = hk_module_create("batch_norm_over", layer_forward, &layer, sizeof layer);
+    hk_module *self = hki_layer_create("batch_norm_over", layer_forward, &layer, sizeof layer);
     const hk_status *status = hk_group_status(group);
     if (!hk_ok(status))
         hki_module_fail(self, hk_status_code(status), "%s", hk_status_message(status));

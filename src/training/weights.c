@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "io/archive.h"
 #include "nn/module.h"
+#include "training/file_names.h"
 #include "training/near_names.h"
 
 #include <hocket/hocket.h>
@@ -29,7 +30,7 @@ typedef struct weights {
     int count, capacity;
     hk_archive *archive;
     char prefix[NAME_BYTES]; /* with the dot behind it, or empty */
-    bool *is_used;           /* of the archive's names */
+    hki_file_names names;    /* of the file */
     const hk_status *error;  /* counted; NULL: none */
 } weights;
 
@@ -121,7 +122,7 @@ static void deinit(weights *self)
     hk_archive_release(self->archive);
     hk_status_release(self->error);
     free(self->list);
-    free(self->is_used);
+    hki_file_names_deinit(&self->names);
 }
 
 /* ---- the prefix ------------------------------------------------------------------------------------------ */
@@ -139,7 +140,7 @@ static int count_fits(const weights *self, const char *prefix)
     int fits = 0;
     for (int i = 0; i < self->count; i++)
         fits += self->list[i].its.path[0] &&
-                hk_archive_has(self->archive, name_with(self, prefix, i, room));
+                hki_file_names_find(&self->names, name_with(self, prefix, i, room)) != NULL;
     return fits;
 }
 
@@ -179,8 +180,8 @@ static void collect_prefixes(const weights *self, prefixes *found)
         if (!self->list[i].its.path[0])
             continue;
         tried++;
-        for (size_t j = 0; j < hk_archive_count(self->archive); j++)
-            if (prefix_of(hk_archive_name(self->archive, j), self->list[i].its.name, prefix))
+        for (size_t j = 0; j < self->names.count; j++)
+            if (prefix_of(self->names.list[j].name, self->list[i].its.name, prefix))
                 note_prefix(found, prefix);
     }
 }
@@ -248,22 +249,23 @@ static const char **sorted_names(const weights *self)
 /* Which names of the file the module has. False: no memory. */
 static bool mark_used(weights *self)
 {
-    const size_t all = hk_archive_count(self->archive), prefix = strlen(self->prefix);
+    const size_t prefix = strlen(self->prefix);
     const char **names = sorted_names(self);
-    self->is_used = calloc(all + 1, sizeof *self->is_used);
-    for (size_t i = 0; names && self->is_used && i < all; i++) {
-        const char *name = hk_archive_name(self->archive, i), *rest = name + prefix;
-        self->is_used[i] =
-            strncmp(name, self->prefix, prefix) != 0 || /* of something else in the file */
+    for (size_t i = 0; names && i < self->names.count; i++) {
+        hki_file_name *its = &self->names.list[i];
+        const char *rest = its->name + prefix;
+        its->is_used =
+            strncmp(its->name, self->prefix, prefix) != 0 || /* of something else in the file */
             bsearch(&rest, names, (size_t)self->count, sizeof *names, compare_names);
     }
     free(names);
-    return (names && self->is_used) || fail(self, hki_status_no_memory());
+    return names || fail(self, hki_status_no_memory());
 }
 
 /* A name that nobody has asked for, but a module of the program's own may. */
-static bool await(weights *self, size_t i, const char *path)
+static bool await(weights *self, hki_file_name *name)
 {
+    const char *path = name->name + strlen(self->prefix);
     if (!hki_module_takes(self->module, path))
         return true;
     if (!reserve(self, self->count + 1))
@@ -272,23 +274,29 @@ static bool await(weights *self, size_t i, const char *path)
     *to = (weight){.its.parts = 1, .is_found = true};
     hki_format(to->its.path, sizeof to->its.path, "%s", path);
     hki_format(to->its.name, sizeof to->its.name, "%s", path);
-    self->is_used[i] = true;
+    name->is_used = true;
     return true;
 }
 
 static bool match(weights *self)
 {
-    const size_t all = hk_archive_count(self->archive), prefix = strlen(self->prefix);
     char room[NAME_BYTES];
     if (!mark_used(self))
         return false;
     for (int i = 0; i < self->count; i++)
         self->list[i].is_found =
-            hk_archive_has(self->archive, name_with(self, self->prefix, i, room));
-    for (size_t i = 0; i < all; i++)
-        if (!self->is_used[i] && !await(self, i, hk_archive_name(self->archive, i) + prefix))
+            hki_file_names_find(&self->names, name_with(self, self->prefix, i, room));
+    for (size_t i = 0; i < self->names.count; i++)
+        if (!self->names.list[i].is_used && !await(self, &self->names.list[i]))
             return false;
     return true;
+}
+
+/* The name in the file of an array that is found. */
+static const char *original_of(const weights *self, int i)
+{
+    char room[NAME_BYTES];
+    return hki_file_names_find(&self->names, name_with(self, self->prefix, i, room))->original;
 }
 
 /* Whether an array of the file is what one of the module wants. */
@@ -327,12 +335,11 @@ static void say_shape(message *to, const weight *its, const hk_dims *shape, hk_d
 /* Names in the file that nothing has used, without the prefix; to be freed. */
 static const char **names_left(const weights *self, int *count)
 {
-    const size_t all = hk_archive_count(self->archive);
-    const char **names = calloc(all + 1, sizeof *names);
+    const char **names = calloc(self->names.count + 1, sizeof *names);
     *count = 0;
-    for (size_t i = 0; names && i < all; i++)
-        if (!self->is_used[i])
-            names[(*count)++] = hk_archive_name(self->archive, i) + strlen(self->prefix);
+    for (size_t i = 0; names && i < self->names.count; i++)
+        if (!self->names.list[i].is_used)
+            names[(*count)++] = self->names.list[i].name + strlen(self->prefix);
     return names;
 }
 
@@ -396,13 +403,12 @@ static bool check_names(weights *self, bool is_lenient)
 static bool check_shapes(weights *self)
 {
     message text = {.bytes = 0};
-    char room[NAME_BYTES];
     int wrong = 0;
     for (int i = 0; i < self->count; i++) {
         const weight *its = &self->list[i];
         hki_io_origin origin;
         if (!its->is_found || !its->its.path[0] || its->its.part ||
-            !hki_archive_find(self->archive, name_with(self, self->prefix, i, room), &origin) ||
+            !hki_archive_find(self->archive, original_of(self, i), &origin) ||
             is_like(its, &origin.entry->shape, origin.entry->dtype))
             continue;
         if (wrong++ < MOST_NAMED)
@@ -430,13 +436,12 @@ static hk_array *part_of(const weight *its, hk_array *x)
 
 static bool read_arrays(weights *self)
 {
-    char room[NAME_BYTES];
     for (int i = 0; i < self->count; i++) {
         weight *its = &self->list[i];
         if (!its->is_found || !its->its.path[0])
             continue;
         const hk_status *gone = its->its.array ? hki_array_gone(its->its.array) : NULL;
-        hk_array *x = (hk_archive_get)(self->archive, name_with(self, self->prefix, i, room));
+        hk_array *x = (hk_archive_get)(self->archive, original_of(self, i));
         its->loaded = part_of(its, x);
         const hk_status *status = gone ? gone : hk_error_now(its->loaded);
         const bool is_good = hk_ok(status) || fail(self, status);
@@ -460,7 +465,8 @@ static bool take_over(weights *self)
             (hk_assign)(its->its.array, its->loaded);
             continue;
         }
-        const hk_status *status = (hk_module_set)(self->module, its->its.path, its->loaded);
+        const hk_status *status = (its->its.parts > 1 ? (hk_module_set) : hki_module_give)(
+            self->module, its->its.path, its->loaded);
         if (!hk_ok(status))
             return fail(self, status);
     }
@@ -498,10 +504,13 @@ const hk_status *(hk_module_load)(hk_module *module, const char *path,
         self.archive =
             (hk_load)(path, (hk_device){NULL}, &(hk_load_options){.format = options->format});
         const hk_status *status = hk_archive_status(self.archive);
-        if (!hk_ok(status))
+        if (hk_ok(status))
+            self.error = hki_file_names_init(&self.names, self.archive, options->renames,
+                                             options->rename_count);
+        else
             fail(&self, status);
-        else if (set_prefix(&self, options->prefix) && match(&self) &&
-                 check_names(&self, options->lenient) && check_shapes(&self) && read_arrays(&self))
+        if (!self.error && set_prefix(&self, options->prefix) && match(&self) &&
+            check_names(&self, options->lenient) && check_shapes(&self) && read_arrays(&self))
             take_over(&self);
     }
     const hk_status *status = record_of(&self, path);

@@ -88,6 +88,23 @@ static void test_names(void)
     hk_module_release(net);
 }
 
+/* Operators have no arrays, and a program's modules may be called what layers are. */
+static hk_array *of_child(hk_module *self, hk_array *const *inputs, int count)
+{
+    return hk_forward_all(hk_module_child_at(self, 0), inputs, count);
+}
+
+static void test_kinds(void)
+{
+    hk_module_name names[4];
+    hk_module *own = hk_module_create("attention", of_child, NULL, 0);
+    hk_module_add(own, "query", hk_linear_layer(4, NULL));
+    hk_module *net = hk_sequential(hk_operator_layer("layer_norm", NULL, 0), own);
+    CHECK_EQ_I64(hk_module_names(net, HK_NAMES_TORCH, names, 4), 2);
+    CHECK_STR(names[0].name, "1.query.weight");
+    hk_module_release(net);
+}
+
 static bool same_results(hk_module *a, hk_module *b)
 {
     HK_SCOPE;
@@ -184,6 +201,59 @@ static void test_prefixes(void)
     hk_module_release(net);
 }
 
+static void test_renames(void)
+{
+    HK_SCOPE;
+    const char *path = fixture_path("renames.safetensors");
+    hk_array *w = hk_full(hk_shape(4), 2, HK_F32, (hk_device){0});
+    const hk_save_entry entries[] = {
+        {"old.norm.1.gamma", w}, {"old.norm.1.beta", w}, {"old.mask", w}};
+    CHECK(hk_ok(hk_save(path, entries, 3, NULL)));
+    hk_module *net = hk_sequential_of(NULL, 0);
+    hk_module_add(net, "norm1", hk_layer_norm_layer(0));
+    const hk_rename renames[] = {
+        {"norm.1.", "norm1."}, {"gamma", "weight"}, {"beta", "bias"}, {".mask", NULL}};
+    hk_module_load_options load = {.names = HK_NAMES_TORCH, .renames = renames, .rename_count = 4};
+    CHECK_STR(hk_status_message(hk_module_load(net, path, &load)), "ok");
+    CHECK_EQ_I64(hk_item(hk_max(hk_forward(net, input()), NULL), NULL), 2);
+    load.rename_count = 3;
+    fixture_check_message(hk_module_load(net, path, &load), HK_INVALID_ARGUMENT,
+                          "the file has besides mask; names are behind \"old.\"");
+    const hk_rename same[] = {{"gamma", "beta"}, {"", "x"}, {NULL, NULL}};
+    load.renames = same;
+    load.rename_count = 1;
+    fixture_check_message(hk_module_load(net, path, &load), HK_INVALID_ARGUMENT,
+                          "takes old.norm.1.gamma and old.norm.1.beta both for old.norm.1.beta");
+    load.rename_count = 3;
+    fixture_check_message(hk_module_load(net, path, &load), HK_INVALID_ARGUMENT,
+                          "renames[1].from is empty");
+    hk_module_release(net);
+}
+
+/* Arrays stay where they are. */
+static void test_devices(void)
+{
+    HK_SCOPE;
+    const char *path = fixture_path("device.safetensors");
+    const hk_device sim = hk_device_named("sim:0");
+    hk_array *w = hk_full(hk_shape(1, 4), 2, HK_F32, (hk_device){0}),
+             *b = hk_full(hk_shape(1), 3, HK_F32, (hk_device){0});
+    const hk_save_entry entries[] = {{"weight", w}, {"bias", b}};
+    CHECK(hk_ok(hk_save(path, entries, 2, NULL)));
+    for (int called = 0; called < 2; called++) {
+        hk_module *net = hk_linear_layer(1, NULL);
+        hk_array *x = hk_full(hk_shape(1, 4), 1, HK_F32, sim);
+        if (called)
+            hk_forward(net, x);
+        CHECK_STR(hk_status_message(hk_module_load(net, path, &torch)), "ok");
+        CHECK_EQ_I64(hk_item(hk_forward(net, x), NULL), 11);
+        hk_array *params[2];
+        CHECK_EQ_I64(hk_module_parameters(net, params, 2), 2);
+        CHECK_STR(hk_device_name(hk_array_device(params[0])), "sim:0");
+        hk_module_release(net);
+    }
+}
+
 /* A module of the program's own, whose arrays nobody knows before. */
 static hk_array *scaled(hk_module *self, hk_array *const *inputs, int count)
 {
@@ -241,12 +311,16 @@ static void test_refused(void)
 
 int main(void)
 {
+    setenv("HOCKET_SIM", "1", 1);
     fixture_begin();
     test_names();
+    test_kinds();
     test_round(HK_NAMES_OWN);
     test_round(HK_NAMES_TORCH);
     test_checkpoint();
     test_prefixes();
+    test_renames();
+    test_devices();
     test_own();
     test_refused();
     fixture_end();

@@ -6,6 +6,7 @@ By hand, where these libraries are:
 """
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -33,6 +34,23 @@ def stirred(net):
             elif name.endswith("layer_scale"):
                 array.fill_(0.5)
     return net.eval()
+
+
+def as_of_old(name, state):
+    """The names that files have which are offered, where the library renames them when it reads them, and what they have besides."""
+    if name.startswith("densenet"):
+        state = {re.sub(r"(denselayer\d+\.(?:norm|conv))([12])", r"\1.\2", key): x for key, x in state.items()}
+    elif name.startswith("vit"):
+        state = {key.replace("mlp.0.", "mlp.linear_1.").replace("mlp.3.", "mlp.linear_2."): x for key, x in state.items()}
+    elif name == "bert":
+        state = {key.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): x for key, x in state.items()}
+    elif name == "gpt2":
+        state = {key.removeprefix("transformer."): x for key, x in state.items() if key != "lm_head.weight"} | {"h.0.attn.bias": torch.ones(1, 1, 8, 8)}
+    elif name == "googlenet":
+        state = {**state, "aux1.fc1.weight": torch.ones(2, 2)}
+    elif name == "llama":
+        state = {**state, "model.layers.0.self_attn.rotary_emb.inv_freq": torch.ones(2)}
+    return state
 
 
 def images(name, side):
@@ -72,12 +90,13 @@ def llama():
 OTHERS = {"gpt2": gpt2, "bert": bert, "llama": llama}
 
 
-def compare(program, name, folder):
+def compare(program, name, folder, old):
     paths = [os.path.join(folder, file) for file in ("net.pth", "x.npy", "y.npy")]
     torch.manual_seed(1)
     with torch.no_grad():
         net, x, expected, options = OTHERS[name]() if name in OTHERS else images(name, IMAGES[name])
-    torch.save({"state_dict": net.state_dict(), "epoch": 1}, paths[0])
+    torch.save(as_of_old(name, net.state_dict()) if old else {"state_dict": net.state_dict(), "epoch": 1}, paths[0],
+               _use_new_zipfile_serialization=not old)
     np.save(paths[1], x.numpy())
     done = subprocess.run([program, name, *paths, *(f"{key}={value}" for key, value in options.items())], capture_output=True, text=True)
     if done.returncode:
@@ -91,9 +110,10 @@ def main(program, *names):
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         for name in names or [*IMAGES, *OTHERS]:
-            told = compare(program, name, folder)
-            wrong += not told.startswith("the same")
-            print(f"{name}: {told}", flush=True)
+            for old in (False, True):
+                told = compare(program, name, folder, old)
+                wrong += not told.startswith("the same")
+                print(f"{name}{', as of old' * old}: {told}", flush=True)
     return wrong > 0
 
 

@@ -14,12 +14,14 @@ class Cache:
     The first call takes prompts (n, t), with ``lengths`` where they are shorter than t; later ones a token of each row, (n, 1). Each gives
     what the network gives for all tokens so far, at the new positions, as rounding shows.
 
-    >>> net = hk.nn.Sequential(hk.nn.Embedding(9, 4), hk.nn.Attention(4, 2, causal=True), hk.nn.Linear(9))
-    >>> cache = hk.nn.Cache(8)
-    >>> cache(net, hk.asarray([[1, 2, 3]])).shape
-    (1, 3, 9)
-    >>> cache(net, hk.asarray([[4]])).shape
-    (1, 1, 9)
+    ::
+
+        cache = nn.Cache(256)
+        logits = cache(net, prompts, lengths)
+        logits = cache(net, nn.sample(logits[:, -1]).reshape((-1, 1)))
+
+    >>> hk.nn.Cache(8)(hk.nn.Attention(4, 2, causal=True), hk.ones((1, 3, 4))).shape
+    (1, 3, 4)
     """
 
     def __init__(self, capacity):
@@ -68,8 +70,7 @@ def generate(net, prompts, most, lengths=None, temperature=1.0, top_k=0, top_p=0
     and ends it by False; what was not made is -1. Else nothing waits. The other arguments are those of sample(). The module does not train
     meanwhile. The first step reads the prompts, the second is captured, and replayed for the others.
 
-    >>> net = hk.nn.Sequential(hk.nn.Embedding(9, 4), hk.nn.Attention(4, 2, causal=True), hk.nn.Linear(9))
-    >>> hk.nn.generate(net, hk.asarray([[1, 2], [3, 0]]), 5, lengths=hk.asarray([2, 1])).shape
+    >>> hk.nn.generate(hk.nn.Sequential(hk.nn.Embedding(9, 4), hk.nn.Linear(9)), [[1, 2], [3, 0]], 5, lengths=[2, 1]).shape
     (2, 5)
     """
     from .._capture import capture

@@ -173,6 +173,9 @@ class Module:
         """A dict of all arrays of the tree by path, such as "encoder.0.weight". They are its own, not copies.
 
         names: "torch", for the names that PyTorch has for the same layers; those of which it makes one, such as attention's, are put together.
+
+        >>> list(hk.nn.BatchNorm().build((2, 3)).state(names="torch"))
+        ['weight', 'bias', 'running_mean', 'running_var']
         """
         if names is not None:
             return _names.state(self, names)
@@ -195,24 +198,24 @@ class Module:
         """The arrays that want gradients."""
         return [array for _, array in self.named_parameters()]
 
-    def load(self, arrays, strict=True, *, names=None, prefix=None):
+    def load(self, arrays, strict=True, *, names=None, prefix=None, renames=None):
         """The arrays become those of a dict like that of state(), or of a file, as hk.load reads it. Returns the module.
 
         Of what does not fit none is written. Values may be whatever asarray takes, such as NumPy's arrays and PyTorch's tensors.
 
         strict: every array that is there has to be given, and nothing else.
         names: "torch", where they are by the names that PyTorch has for the same layers, as in its files. Layers that have not been called yet
-        take them too. prefix: what stands before the names, "state_dict"; None: what makes most of them fit. One error tells what is missing,
-        what is left over, and which shapes differ.
+        take them too. prefix: what stands before the names, "state_dict"; None: what makes most of them fit. renames: a dict of parts of names
+        that stand there for others, or of which None is made. One error tells what is missing, what is left over, and which shapes differ.
         """
+        if names is not None:
+            _names.load(self, arrays if isinstance(arrays, dict) else _names.File(arrays), strict, names, prefix, renames)
+            return self
         if not isinstance(arrays, dict):
             from .._files import load
             arrays = load(arrays)
-        if names is not None:
-            _names.load(self, arrays, strict, names, prefix)
-            return self
-        if prefix is not None:
-            raise ValueError(f"prefix is {prefix!r}, which is for names='torch'; name the arrays of the dict as state() does")
+        if prefix is not None or renames is not None:
+            raise ValueError(f"prefix is {prefix!r} and renames {renames!r}, which are for names='torch'; name the arrays as state() does")
         arrays = {path: _asarray(array) for path, array in arrays.items()}
         state = self.state()
         missing = [path for path in state if path not in arrays]

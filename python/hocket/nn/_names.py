@@ -39,10 +39,27 @@ def state(module, names):
 # ---- loading --------------------------------------------------------------------------------------------------------
 
 
+class File:
+    """The arrays of a file by name, each read when it is asked for."""
+
+    def __init__(self, path):
+        self._archive = _core._open_archive(path, None, False, 0)
+        self._known = dict.fromkeys(self._archive.facts()[0])
+
+    def __contains__(self, name):
+        return name in self._known
+
+    def __iter__(self):
+        return iter(self._known)
+
+    def __getitem__(self, name):
+        return self._archive.get(name)
+
+
 def _prefix(names, arrays):
     """What stands before the names in arrays, so that most of them fit."""
     first = names[:4]
-    found = dict.fromkeys([""] + [given[:-len(name)] for name in first for given in arrays if given.endswith("." + name)])
+    found = list(dict.fromkeys([""] + [given[:-len(name)] for name in first for given in arrays if given.endswith("." + name)]))[:64]
     fits = {prefix: sum(prefix + name in arrays for name in names) for prefix in found}
     best = [prefix for prefix in found if fits[prefix] == max(fits.values())]
     if "" in best:
@@ -80,9 +97,26 @@ def _check_shapes(rows, arrays, prefix):
         raise ValueError(_listed(wrong))
 
 
-def load(module, arrays, strict, names, prefix):
+def _renamed(given, renames):
+    """{the name that is taken: what it is in arrays}."""
+    found = {}
+    for original in given:
+        name = original
+        for old, new in renames.items():
+            if new is None and old in name:
+                break
+            name = name.replace(old, new or "")
+        else:
+            if name in found:
+                raise ValueError(f"renames takes {found[name]} and {original} both for {name}")
+            found[name] = original
+    return found
+
+
+def load(module, given, strict, names, prefix, renames):
     """Of what does not fit none is written."""
     _known(names)
+    arrays = _renamed(given, renames or {})
     rows = list(_rows(module))
     wanted = list(dict.fromkeys(name for name, _, own, _, _ in rows if own))
     if prefix is None:
@@ -96,7 +130,7 @@ def load(module, arrays, strict, names, prefix):
         _check_names(missing, left, prefix)
     elif len(missing) == len(wanted):
         raise KeyError(f"none of the module's arrays is there, not {_listed(missing)}; there are {_listed(list(arrays))}")
-    arrays = {prefix + name: _asarray(arrays[prefix + name]) for name in wanted if prefix + name in arrays}
+    arrays = {prefix + name: _asarray(given[arrays[prefix + name]]) for name in wanted if prefix + name in arrays}
     _check_shapes(rows, arrays, prefix)
     for name, part, own, at, of in rows:
         x = arrays.get(prefix + name) if own else None

@@ -72,7 +72,7 @@ static void give_up(communicator *self, const char *what, const char *why)
 
 /* NULL: there are too many. It may be dead. */
 static communicator *communicator_of(const hki_nccl *library, hki_cuda_stream *stream,
-                                     const int *gpus, int count)
+                                     hki_device *const *devices, const int *gpus, int count)
 {
     communicator *self = find_communicator(gpus, count);
     if (self || process.list_count == LISTS_MAX)
@@ -81,7 +81,7 @@ static communicator *communicator_of(const hki_nccl *library, hki_cuda_stream *s
     self->count = count;
     memcpy(self->gpus, gpus, (size_t)count * sizeof *gpus);
     for (int i = 0; i < count; i++) /* NCCL's buffers are none of the pools' */
-        hki_cuda_pool_trim(gpus[i]);
+        hki_cuda_trim(hki_cuda_device_of(devices[i]));
     const ncclResult_t result = library->ncclCommInitAll(self->ranks, count, gpus);
     hki_cuda_stream_has_loaded(stream);
     if (result != ncclSuccess)
@@ -201,16 +201,17 @@ static ncclResult_t sum(const hki_nccl *library, const communicator *ranks, hk_d
 static void sum_by_copies(hki_cuda_stream *stream, hki_device *const *devices, int count,
                           hk_dtype dtype, void *const *arrays, size_t size)
 {
-    const size_t element = hki_dtype_bytes(dtype), chunk = CHUNK_BYTES / element;
+    const size_t element = hki_dtype_bytes(dtype), most = CHUNK_BYTES / element,
+                 chunk = size < most ? size : most;
     const int own = hki_cuda_device_of(devices[0])->gpu;
-    char *workspace = hki_cuda_workspace(stream, (size_t)(count - 1) * CHUNK_BYTES);
+    char *workspace = hki_cuda_workspace(stream, (size_t)(count - 1) * chunk * element);
     for (size_t at = 0; workspace && at < size; at += chunk) {
         const size_t now = size - at < chunk ? size - at : chunk, bytes = now * element;
         const void *inputs[HKI_CUDA_MAX_GPUS];
         void *output = (char *)arrays[0] + at * element;
         inputs[0] = output;
         for (int i = 1; i < count; i++) {
-            char *here = workspace + (size_t)(i - 1) * CHUNK_BYTES;
+            char *here = workspace + (size_t)(i - 1) * chunk * element;
             inputs[i] = here;
             hki_cuda_ok(stream,
                         cudaMemcpyPeerAsync(here, own, (char *)arrays[i] + at * element,
@@ -229,11 +230,11 @@ static void sum_by_copies(hki_cuda_stream *stream, hki_device *const *devices, i
 }
 
 /* Under the lock. False: NCCL is not to be had, and nothing has been launched. */
-static bool sum_by_library(const hki_nccl *library, hki_cuda_stream *stream, const int *gpus,
-                           int count, hk_dtype dtype, void *const *arrays, const size_t *sizes,
-                           int array_count)
+static bool sum_by_library(const hki_nccl *library, hki_cuda_stream *stream,
+                           hki_device *const *devices, const int *gpus, int count, hk_dtype dtype,
+                           void *const *arrays, const size_t *sizes, int array_count)
 {
-    communicator *ranks = communicator_of(library, stream, gpus, count);
+    communicator *ranks = communicator_of(library, stream, devices, gpus, count);
     if (!ranks || ranks->is_dead)
         return false;
     if (!fork_lanes(stream, gpus[0], gpus, count))
@@ -267,7 +268,7 @@ void hki_cuda_all_reduce(hki_device *const *devices, int count, hk_dtype dtype, 
     }
     pthread_mutex_lock(&process.lock);
     const bool is_done =
-        sum_by_library(library, stream, gpus, count, dtype, arrays, sizes, array_count);
+        sum_by_library(library, stream, devices, gpus, count, dtype, arrays, sizes, array_count);
     pthread_mutex_unlock(&process.lock);
     hki_cuda_enter(stream->its);
     for (int i = 0; i < array_count && !is_done; i++)

@@ -116,6 +116,7 @@ static bool join(hki_channel *self, const void *name, int size, int rank, char *
     int least, greatest;
     memcpy(&id, name, sizeof id);
     config.blocking = 0;
+    hki_cuda_trim(self->its); /* NCCL's buffers are none of the pool's */
     return IS_DONE(why, cudaDeviceGetStreamPriorityRange, &least, &greatest) &&
            IS_DONE(why, cudaStreamCreateWithPriority, &self->stream, cudaStreamNonBlocking,
                    greatest) &&

@@ -184,8 +184,9 @@ void hki_cuda_release_flags(hki_device *device, uint64_t flags);
 /* The GPU's pool, one for the process, which keeps what is freed; open and close are counted. The GPU is current. */
 cudaMemPool_t hki_cuda_pool_open(int gpu);
 void hki_cuda_pool_close(int gpu);
-/* What the pool keeps goes back to the system; nothing where there is none. Any thread. */
-void hki_cuda_pool_trim(int gpu);
+/* What is cached of the device's memory, by the library and by its pool, goes back to the system.
+ * Makes its GPU the current one. Any thread that may have another then. */
+void hki_cuda_trim(hki_cuda_device *self);
 
 void *hki_cuda_allocate(hki_device *device, size_t bytes);
 void hki_cuda_release(hki_device *device, void *data, size_t bytes);

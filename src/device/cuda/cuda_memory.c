@@ -67,12 +67,12 @@ void hki_cuda_pool_close(int gpu)
     pthread_mutex_unlock(&process.lock);
 }
 
-void hki_cuda_pool_trim(int gpu)
+void hki_cuda_trim(hki_cuda_device *self)
 {
-    pthread_mutex_lock(&process.lock);
-    if (process.gpus[gpu].pool)
-        cudaMemPoolTrimTo(process.gpus[gpu].pool, 0);
-    pthread_mutex_unlock(&process.lock);
+    self->host->memory_pool_trim(self->device->memory);
+    if (hki_cuda_enter(self) && self->pool && cudaStreamSynchronize(self->memory) == cudaSuccess)
+        cudaMemPoolTrimTo(self->pool, 0);
+    cudaGetLastError();
 }
 
 /* What is freed in other streams is there once these have got there. Where memory is short, and only there, what the pool

@@ -1,5 +1,5 @@
-/* What a cache of attention gets from a step: a row of keys and of values, each where its sample is. In place, for one row in
- * many: the rest is not even read. */
+/* What a cache of attention gets from a step: a row of keys and of values, each where its sample
+ * is. In place, for one row in many: the rest is not even read. */
 #include "op/attention/attention.h"
 
 #include <inttypes.h>

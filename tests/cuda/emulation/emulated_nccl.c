@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { CHUNK = 32, MAX_CALLS = 4096, NAP_NS = 20000, BUFFER_BYTES = 64 << 10 };
+enum { CHUNK = 32, MAX_CALLS = 4096, NAP_NS = 20000, BUFFER_BYTES = 4 << 20 };
 
 /* The calls of a group; they are of one communicator's ranks, as many of each. */
 typedef struct call {
