@@ -64,7 +64,7 @@ ARRAYS = {"x", "x1", "x2", "y", "condition", "indices", "a", "b", "self", "other
 RESULTS = {
     "allclose": "_b.bool", "array_equal": "_b.bool", "can_cast": "_b.bool", "isdtype": "_b.bool", "result_type": "DType", "wait": "None",
     "broadcast_shapes": "tuple[int, ...]", "broadcast_arrays": "tuple[Array, ...]", "meshgrid": "tuple[Array, ...]", "split": "list[Array]",
-    "unstack": "tuple[Array, ...]", "nonzero": "tuple[Array, ...]", "topk": "tuple[Array, Array]", "var_mean": "tuple[Array, Array]", "unique_all": "Any",
+    "unstack": "tuple[Array, ...]", "nonzero": "tuple[Array, ...]", "topk": "tuple[Array, Array]", "cumulative_max": "tuple[Array, Array]", "cumulative_min": "tuple[Array, Array]", "var_mean": "tuple[Array, Array]", "unique_all": "Any",
     "unique_counts": "Any", "unique_inverse": "Any", "__array_namespace_info__": "Any", "devices": "list[Device]",
     "tolist": "Any", "item": "Any", "numpy": "_np.ndarray", "__array__": "_np.ndarray", "is_ready": "_b.bool", "fill": "None",
     "__array_namespace__": "_ModuleType", "__dlpack__": "Any", "__dlpack_device__": "tuple[int, int]", "__iter__": "_Iterator[Array]",

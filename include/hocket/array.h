@@ -204,6 +204,31 @@ typedef enum hk_pad_mode {
     HK_PAD_WRAP /* the entries at the other end: at most as many as the axis has */
 } hk_pad_mode;
 
+/* ---- between elements -------------------------------------------------------------------------------- */
+
+/* What hk_quantile gives where the place it seeks lies between two elements. */
+typedef enum hk_quantile_method {
+    HK_QUANTILE_LINEAR,   /* as far between them as the place */
+    HK_QUANTILE_LOWER,    /* the smaller one */
+    HK_QUANTILE_HIGHER,   /* the larger one */
+    HK_QUANTILE_MIDPOINT, /* their mean */
+    HK_QUANTILE_NEAREST   /* the nearer one; midway that with the even place */
+} hk_quantile_method;
+
+/* What hk_interpolate makes an element of: along each axis of 1, 2 or 4 elements. */
+typedef enum hk_interpolation {
+    HK_INTERPOLATE_NEAREST,
+    HK_INTERPOLATE_LINEAR,
+    HK_INTERPOLATE_CUBIC /* Keys's kernel with a = -0.75 */
+} hk_interpolation;
+
+/* Where in x hk_interpolate seeks element i of an axis of m, where x has n and scale is m / n. */
+typedef enum hk_coordinates {
+    HK_COORDINATES_HALF_PIXEL,    /* (i + 0.5) / scale - 0.5 */
+    HK_COORDINATES_ALIGN_CORNERS, /* i (n - 1) / (m - 1): the first and the last stay */
+    HK_COORDINATES_ASYMMETRIC     /* i / scale */
+} hk_coordinates;
+
 /* ---- Fourier transforms ------------------------------------------------------------------------------- */
 
 /* By what a transform of length n is divided, and its reverse. */

@@ -752,6 +752,44 @@ typedef struct hk_histogram_arguments {
 } hk_histogram_arguments;
 HK_API hk_array *hk_histogram(hk_array *x, int64_t bins, double low, double high);
 
+/* values[i] = max of x[j] for j <= i. The largest of all elements up to each along an axis, and
+ * where it is, as int64; of equal ones the last. From a NaN on it is that. Results: values,
+ * indices. Not on GPUs yet. */
+typedef struct hk_cumulative_max_arguments {
+    int64_t axis; /* the axis along which elements are gathered */
+} hk_cumulative_max_arguments;
+HK_API void hk_cumulative_max(hk_array *x, int64_t axis, hk_array **values, hk_array **indices);
+
+/* values[i] = min of x[j] for j <= i. The smallest of all elements up to each along an axis, and
+ * where it is, as int64; of equal ones the last. From a NaN on it is that. Results: values,
+ * indices. Not on GPUs yet. */
+typedef struct hk_cumulative_min_arguments {
+    int64_t axis; /* the axis along which elements are gathered */
+} hk_cumulative_min_arguments;
+HK_API void hk_cumulative_min(hk_array *x, int64_t axis, hk_array **values, hk_array **indices);
+
+/* y = (1 - t) * s[floor(p)] + t * s[ceil(p)], of s = x in order, p = q * (n - 1), t = p -
+ * floor(p). A quantile along axes (all by default), the median if q is not given: of n elements
+ * in order what lies at place q (n - 1), counted from 0. Where that is between two, method says
+ * what it is. NaN where an element is; integers and bool give float64. Of no elements there is
+ * none. Its gradient goes to the elements that it is made of. */
+typedef struct hk_quantile_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+    double q; /* which quantile, from 0, the least, to 1, the largest (default: 0.5) */
+    int64_t method; /* an hk_quantile_method (default: HK_QUANTILE_LINEAR) */
+} hk_quantile_options;
+HK_API hk_array *hk_quantile(hk_array *x, const hk_quantile_options *options);
+
+/* y = (s[floor((n - 1) / 2)] + s[ceil((n - 1) / 2)]) / 2, of s = x in order. The median along
+ * axes (all by default): of elements in order the one in the middle, or the mean of the two that
+ * are. As hk_quantile for 0.5. */
+typedef struct hk_median_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+} hk_median_options;
+HK_API hk_array *hk_median(hk_array *x, const hk_median_options *options);
+
 /* y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] *
  * x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]. Two-dimensional convolution
  * (cross-correlation, as in every framework) of x (n,channels,height,width) with weight
@@ -894,6 +932,39 @@ typedef struct hk_adaptive_max_pool1d_options {
     int64_t size; /* the length of the result (default: 1) */
 } hk_adaptive_max_pool1d_options;
 HK_API hk_array *hk_adaptive_max_pool1d(hk_array *x, const hk_adaptive_max_pool1d_options *options);
+
+/* y[n,c,i,j] = sum over a, b of weight(i,a) weight(j,b) x[n,c,a,b]. x (n,channels,height,width),
+ * or of one or three axes behind the channels, made larger or smaller:
+ * (n,channels,size[0],size[1]), or by scale. An element is made of the nearest one of x, or of 2
+ * or 4 along each axis, by mode; coordinates says where in x it lies. Beyond the ends x has the
+ * entries at its ends. The nearest one is, with half pixels, that in which the middle of the
+ * element lies; with corners aligned, of two the first; asymmetric, the one before. */
+typedef struct hk_interpolate_options {
+    hk_dims size; /* sizes of the result's axes behind samples and channels (default: by scale) */
+    double scale; /* where no size is given: that of the result for each of x, rounded down
+                     (default: 1) */
+    int64_t mode; /* an hk_interpolation (default: HK_INTERPOLATE_NEAREST) */
+    int64_t coordinates; /* an hk_coordinates (default: HK_COORDINATES_HALF_PIXEL) */
+} hk_interpolate_options;
+HK_API hk_array *hk_interpolate(hk_array *x, const hk_interpolate_options *options);
+
+/* Channels become squares of an image: x (n,c*block*block,h,w) gives (n,c,h*block,w*block). The
+ * channels that make a square go along its rows. */
+typedef struct hk_depth_to_space_arguments {
+    int64_t block; /* height and width of a square, 1 at least */
+    bool crd; /* the channels of a square lie together, as in PyTorch's pixel_shuffle; else as
+                 many apart as the result has, as in ONNX's mode DCR */
+} hk_depth_to_space_arguments;
+HK_API hk_array *hk_depth_to_space(hk_array *x, int64_t block, bool crd);
+
+/* Squares of an image become channels: x (n,c,h,w) gives (n,c*block*block,h/block,w/block), what
+ * hk_depth_to_space turns back. */
+typedef struct hk_space_to_depth_arguments {
+    int64_t block; /* height and width of a square, 1 at least */
+    bool crd; /* the channels of a square lie together, as in PyTorch's pixel_shuffle; else as
+                 many apart as the result has, as in ONNX's mode DCR */
+} hk_space_to_depth_arguments;
+HK_API hk_array *hk_space_to_depth(hk_array *x, int64_t block, bool crd);
 
 /* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Each channel of x (n,channels,…)
  * normalised, then scaled by gamma and shifted by beta (channels), all of one dtype. Without
@@ -2228,6 +2299,22 @@ HK_AT(hk_array *, hk_isin, (hk_source at, hk_array *x, hk_array *elements),
 HK_AT(hk_array *, hk_histogram, (hk_source at, hk_array *x, int64_t bins, double low, double high),
       (x, bins, low, high))
 #define hk_histogram(...) hk_histogram_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_VOID(hk_cumulative_max, (hk_source at, hk_array *x, int64_t axis, hk_array **values,
+                               hk_array **indices),
+      (x, axis, values, indices))
+#define hk_cumulative_max(...) hk_cumulative_max_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_VOID(hk_cumulative_min, (hk_source at, hk_array *x, int64_t axis, hk_array **values,
+                               hk_array **indices),
+      (x, axis, values, indices))
+#define hk_cumulative_min(...) hk_cumulative_min_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS(hk_array *, hk_quantile, hk_quantile_options, (hk_source at, hk_array *x,
+                                                             const hk_quantile_options *options),
+      (x, options))
+#define hk_quantile(...) hk_quantile_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS(hk_array *, hk_median, hk_median_options, (hk_source at, hk_array *x,
+                                                         const hk_median_options *options),
+      (x, options))
+#define hk_median(...) hk_median_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_OPTIONS(hk_array *, hk_conv2d, hk_conv2d_options, (hk_source at, hk_array *x,
                                                          hk_array *weight, hk_array *bias,
                                                          const hk_conv2d_options *options),
@@ -2275,6 +2362,16 @@ HK_AT_OPTIONS(hk_array *, hk_adaptive_max_pool1d, hk_adaptive_max_pool1d_options
       (hk_source at, hk_array *x, const hk_adaptive_max_pool1d_options *options),
       (x, options))
 #define hk_adaptive_max_pool1d(...) hk_adaptive_max_pool1d_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS(hk_array *, hk_interpolate, hk_interpolate_options,
+      (hk_source at, hk_array *x, const hk_interpolate_options *options),
+      (x, options))
+#define hk_interpolate(...) hk_interpolate_at(HK_SOURCE, __VA_ARGS__)
+HK_AT(hk_array *, hk_depth_to_space, (hk_source at, hk_array *x, int64_t block, bool crd),
+      (x, block, crd))
+#define hk_depth_to_space(...) hk_depth_to_space_at(HK_SOURCE, __VA_ARGS__)
+HK_AT(hk_array *, hk_space_to_depth, (hk_source at, hk_array *x, int64_t block, bool crd),
+      (x, block, crd))
+#define hk_space_to_depth(...) hk_space_to_depth_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_OPTIONS(hk_array *, hk_batch_norm, hk_batch_norm_options,
       (hk_source at, hk_array *x, hk_array *gamma, hk_array *beta, hk_array *mean,
        hk_array *variance, const hk_batch_norm_options *options),

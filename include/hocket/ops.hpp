@@ -2046,6 +2046,82 @@ inline array histogram(const array &x, int64_t bins, double low, double high,
     return array::take(hk_histogram_at(at, x.get(), bins, low, high));
 }
 
+/* values[i] = max of x[j] for j <= i. The largest of all elements up to each along an axis, and
+ * where it is, as int64; of equal ones the last. From a NaN on it is that. Results: values,
+ * indices. Not on GPUs yet. */
+struct cumulative_max_results {
+    array values, indices;
+};
+inline cumulative_max_results cumulative_max(const array &x, int64_t axis,
+                                             hk_source at = here()) noexcept
+{
+    hk_array *results[2];
+    hk_cumulative_max_at(at, x.get(), axis, &results[0], &results[1]);
+    return {array::take(results[0]), array::take(results[1])};
+}
+
+/* values[i] = min of x[j] for j <= i. The smallest of all elements up to each along an axis, and
+ * where it is, as int64; of equal ones the last. From a NaN on it is that. Results: values,
+ * indices. Not on GPUs yet. */
+struct cumulative_min_results {
+    array values, indices;
+};
+inline cumulative_min_results cumulative_min(const array &x, int64_t axis,
+                                             hk_source at = here()) noexcept
+{
+    hk_array *results[2];
+    hk_cumulative_min_at(at, x.get(), axis, &results[0], &results[1]);
+    return {array::take(results[0]), array::take(results[1])};
+}
+
+/* y = (1 - t) * s[floor(p)] + t * s[ceil(p)], of s = x in order, p = q * (n - 1), t = p -
+ * floor(p). A quantile along axes (all by default), the median if q is not given: of n elements
+ * in order what lies at place q (n - 1), counted from 0. Where that is between two, method says
+ * what it is. NaN where an element is; integers and bool give float64. Of no elements there is
+ * none. Its gradient goes to the elements that it is made of. */
+struct quantile_options {
+    HKI_OPTION(quantile_options, hk::shape, axes)
+    HKI_OPTION(quantile_options, bool, keepdims)
+    HKI_OPTION(quantile_options, double, q)
+    HKI_OPTION(quantile_options, int64_t, method)
+    hk_quantile_options to_c() const noexcept
+    {
+        hk_quantile_options c = {};
+        c.axes = axes;
+        c.keepdims = keepdims;
+        c.q = q;
+        c.method = method;
+        return c;
+    }
+};
+inline array quantile(const array &x, const quantile_options &options = {},
+                      hk_source at = here()) noexcept
+{
+    const hk_quantile_options given = options.to_c();
+    return array::take(hk_quantile_at(at, x.get(), &given));
+}
+
+/* y = (s[floor((n - 1) / 2)] + s[ceil((n - 1) / 2)]) / 2, of s = x in order. The median along
+ * axes (all by default): of elements in order the one in the middle, or the mean of the two that
+ * are. As hk_quantile for 0.5. */
+struct median_options {
+    HKI_OPTION(median_options, hk::shape, axes)
+    HKI_OPTION(median_options, bool, keepdims)
+    hk_median_options to_c() const noexcept
+    {
+        hk_median_options c = {};
+        c.axes = axes;
+        c.keepdims = keepdims;
+        return c;
+    }
+};
+inline array median(const array &x, const median_options &options = {},
+                    hk_source at = here()) noexcept
+{
+    const hk_median_options given = options.to_c();
+    return array::take(hk_median_at(at, x.get(), &given));
+}
+
 /* y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] *
  * x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]. Two-dimensional convolution
  * (cross-correlation, as in every framework) of x (n,channels,height,width) with weight
@@ -2319,6 +2395,50 @@ inline array adaptive_max_pool1d(const array &x, const adaptive_max_pool1d_optio
 {
     const hk_adaptive_max_pool1d_options given = options.to_c();
     return array::take(hk_adaptive_max_pool1d_at(at, x.get(), &given));
+}
+
+/* y[n,c,i,j] = sum over a, b of weight(i,a) weight(j,b) x[n,c,a,b]. x (n,channels,height,width),
+ * or of one or three axes behind the channels, made larger or smaller:
+ * (n,channels,size[0],size[1]), or by scale. An element is made of the nearest one of x, or of 2
+ * or 4 along each axis, by mode; coordinates says where in x it lies. Beyond the ends x has the
+ * entries at its ends. The nearest one is, with half pixels, that in which the middle of the
+ * element lies; with corners aligned, of two the first; asymmetric, the one before. */
+struct interpolate_options {
+    HKI_OPTION(interpolate_options, hk::shape, size)
+    HKI_OPTION(interpolate_options, double, scale)
+    HKI_OPTION(interpolate_options, int64_t, mode)
+    HKI_OPTION(interpolate_options, int64_t, coordinates)
+    hk_interpolate_options to_c() const noexcept
+    {
+        hk_interpolate_options c = {};
+        c.size = size;
+        c.scale = scale;
+        c.mode = mode;
+        c.coordinates = coordinates;
+        return c;
+    }
+};
+inline array interpolate(const array &x, const interpolate_options &options = {},
+                         hk_source at = here()) noexcept
+{
+    const hk_interpolate_options given = options.to_c();
+    return array::take(hk_interpolate_at(at, x.get(), &given));
+}
+
+/* Channels become squares of an image: x (n,c*block*block,h,w) gives (n,c,h*block,w*block). The
+ * channels that make a square go along its rows. */
+inline array depth_to_space(const array &x, int64_t block, bool crd,
+                            hk_source at = here()) noexcept
+{
+    return array::take(hk_depth_to_space_at(at, x.get(), block, crd));
+}
+
+/* Squares of an image become channels: x (n,c,h,w) gives (n,c*block*block,h/block,w/block), what
+ * hk_depth_to_space turns back. */
+inline array space_to_depth(const array &x, int64_t block, bool crd,
+                            hk_source at = here()) noexcept
+{
+    return array::take(hk_space_to_depth_at(at, x.get(), block, crd));
 }
 
 /* y = (x - mean) / sqrt(variance + eps) * gamma + beta. Each channel of x (n,channels,…)

@@ -471,6 +471,10 @@ def cumprod(x: _ArrayLike, /, axis: _Axes = ..., *, dtype: _DTypeLike | None = .
     """Products of all elements up to each along an axis; with include_initial a 1 comes first."""
 def cumsum(x: _ArrayLike, /, axis: _Axes = ..., *, dtype: _DTypeLike | None = ..., include_initial: _b.bool = ...) -> Array:
     """Sums of all elements up to each along an axis; with include_initial a 0 comes first."""
+def cumulative_max(x: _ArrayLike, /, axis: _Axes = ...) -> tuple[Array, Array]:
+    """The largest of all elements up to each along an axis, and where it is; of equal ones the last."""
+def cumulative_min(x: _ArrayLike, /, axis: _Axes = ...) -> tuple[Array, Array]:
+    """The smallest of all elements up to each along an axis, and where it is; of equal ones the last."""
 def cumulative_prod(x: _ArrayLike, /, axis: _Axes = ..., *, dtype: _DTypeLike | None = ..., include_initial: _b.bool = ...) -> Array:
     """Products of all elements up to each along an axis; with include_initial a 1 comes first."""
 def cumulative_sum(x: _ArrayLike, /, axis: _Axes = ..., *, dtype: _DTypeLike | None = ..., include_initial: _b.bool = ...) -> Array:
@@ -589,6 +593,8 @@ def maximum(x: _ArrayLike, y: _ArrayLike) -> Array:
     """The larger one; NaN if either is. Where both are equal, each gets half of the gradient."""
 def mean(x: _ArrayLike, /, axis: _Axes = ..., *, keepdims: _b.bool = ...) -> Array:
     """Mean along axes, or of all."""
+def median(x: _ArrayLike, /, axis: _Axes = ..., *, keepdims: _b.bool = ...) -> Array:
+    """The element in the middle of those in order, or the mean of the two that are, along axes or of all."""
 def meshgrid(*arrays: Any, indexing: str = ...) -> tuple[Array, ...]:
     """Grids of coordinates: a tuple of views of one shape, read only."""
 def min(x: _ArrayLike, /, axis: _Axes = ..., *, keepdims: _b.bool = ...) -> Array:
@@ -627,6 +633,8 @@ def prod(x: _ArrayLike, /, axis: _Axes = ..., *, dtype: _DTypeLike | None = ...,
     """Product along axes, or of all; dtypes as of sum."""
 def promise(*, writes: Any = ..., updates: Any = ..., name: Any = ...) -> Any:
     """A Promise to fill Arrays: calls that use them may be issued at once, and run when it has been kept, by whatever thread."""
+def quantile(x: _ArrayLike, q: Any, /, axis: _Axes = ..., *, method: Any = ..., keepdims: _b.bool = ...) -> Array:
+    """What lies at place q (n - 1) of n elements in order, along axes or of all; q is a number from 0 to 1, or a list of such."""
 def ravel(x: _ArrayLike, /) -> Array:
     """The elements in C order along one axis."""
 def real(x: _ArrayLike) -> Array:

@@ -7,7 +7,7 @@ from . import _core
 from ._core import Array
 from ._creation import arange, asarray, beside, full_like, zeros
 from ._dtypes import iinfo, narrow as _narrow, rank, result_type
-from ._manipulation import _flat, axes_of, broadcast_shapes, concat, expand_dims, moveaxis
+from ._manipulation import _flat, axes_of, broadcast_shapes, concat, expand_dims, moveaxis, stack
 
 _op = _core.operators
 __all__ = []
@@ -143,7 +143,8 @@ def logsumexp(x, /, axis=None, *, keepdims=False):
     return _reduced("logsumexp", x, axis, keepdims)
 
 
-def _cumulative(name, x, axis, dtype, include_initial, initial):
+def _along_one(name, x, axis):
+    """x and the axis, which may be left out where there is but one."""
     if axis is None:
         if x.ndim > 1:
             raise ValueError(f"{name}() needs an axis: x has {x.ndim}")
@@ -151,6 +152,11 @@ def _cumulative(name, x, axis, dtype, include_initial, initial):
     if x.ndim == 0:
         x = _op["reshape"](x, (1,))
     (axis,) = axes_of(axis, x.ndim)
+    return x, axis
+
+
+def _cumulative(name, x, axis, dtype, include_initial, initial):
+    x, axis = _along_one(name, x, axis)
     y = _narrow(_op[name](_of_dtype(x, dtype), axis), dtype)
     if not include_initial:
         return y
@@ -179,6 +185,26 @@ def cumulative_prod(x, /, axis=None, *, dtype=None, include_initial=False):
            [ 4., 12., 72.]], device='cpu:0')
     """
     return _cumulative("cumulative_prod", x, axis, dtype, include_initial, 1)
+
+
+@_public
+def cumulative_max(x, /, axis=None):
+    """The largest of all elements up to each along an axis, and where it is; of equal ones the last.
+
+    >>> [x.tolist() for x in hk.cumulative_max(hk.asarray([3, 1, 4, 1, 5]))]
+    [[3, 3, 4, 4, 5], [0, 0, 2, 2, 4]]
+    """
+    return _op["cumulative_max"](*_along_one("cumulative_max", x, axis))
+
+
+@_public
+def cumulative_min(x, /, axis=None):
+    """The smallest of all elements up to each along an axis, and where it is; of equal ones the last.
+
+    >>> [x.tolist() for x in hk.cumulative_min(hk.asarray([3, 1, 4, 1, 5]))]
+    [[3, 1, 1, 1, 1], [0, 1, 1, 3, 3]]
+    """
+    return _op["cumulative_min"](*_along_one("cumulative_min", x, axis))
 
 
 cumsum, cumprod = cumulative_sum, cumulative_prod
@@ -346,6 +372,40 @@ def argsort(x, /, axis=-1, *, descending=False, stable=True):
            [1, 0, 2]], dtype=int64, device='cpu:0')
     """
     return _op["argsort"](x, axis, descending)
+
+
+_METHODS = ("linear", "lower", "higher", "midpoint", "nearest")  # in the order of hk_quantile_method
+
+
+@_public
+def quantile(x, q, /, axis=None, *, method="linear", keepdims=False):
+    """What lies at place q (n - 1) of n elements in order, along axes or of all; q is a number from 0 to 1, or a list of such.
+
+    Between two elements method says what it is: linear, lower, higher, midpoint or nearest. NaN where an element is. The results for a list
+    of q lie along a first axis.
+
+    >>> hk.quantile(hk.asarray([[1.0, 5.0, 2.0], [4.0, 3.0, 6.0]]), 0.25, axis=1)
+    array([1.5, 3.5], device='cpu:0')
+    """
+    if method not in _METHODS:
+        raise ValueError(f"method is {method!r}, but must be one of {', '.join(_METHODS)}")
+    if hasattr(q, "tolist"):
+        q = q.tolist()
+    if isinstance(q, (list, tuple)):
+        if not q:
+            raise ValueError("q is empty, but must have a number")
+        return stack([quantile(x, each, axis, method=method, keepdims=keepdims) for each in q])
+    return _reduced("quantile", x, axis, keepdims, float(q), _METHODS.index(method))
+
+
+@_public
+def median(x, /, axis=None, *, keepdims=False):
+    """The element in the middle of those in order, or the mean of the two that are, along axes or of all.
+
+    >>> hk.median(hk.asarray([[1.0, 5.0, 2.0, 9.0], [4.0, 3.0, 6.0, 1.0]]), axis=1)
+    array([3.5, 3.5], device='cpu:0')
+    """
+    return _reduced("median", x, axis, keepdims)
 
 
 @_public

@@ -114,3 +114,75 @@ def test_choices_that_are_refused(call, message):
     with pytest.raises((ValueError, TypeError, IndexError), match=message):
         call()
     hk._core._failures_clear()
+
+
+@pytest.mark.parametrize("method", ["linear", "lower", "higher", "midpoint", "nearest"])
+def test_quantiles_are_numpys(method):
+    x = draw(3, 4, 5)
+    for axis in (None, 1, (0, 2), -1):
+        for q in (0.0, 0.3, 0.5, 1.0, [0.1, 0.9]):
+            want = np.quantile(x, q, axis=axis, method=method, keepdims=axis == 1)
+            got = hk.quantile(hk.asarray(x), q, axis, method=method, keepdims=axis == 1)
+            assert got.shape == want.shape
+            np.testing.assert_allclose(values(got), want, rtol=1e-5, atol=1e-6)
+    ints = np.arange(10)
+    np.testing.assert_allclose(values(hk.quantile(hk.asarray(ints), 0.33, method=method)), np.quantile(ints, 0.33, method=method))
+
+
+def test_medians_are_numpys():
+    x = draw(4, 5)
+    for axis in (None, 0, 1, (0, 1), ()):
+        np.testing.assert_allclose(values(hk.median(hk.asarray(x), axis)), x if axis == () else np.median(x, axis), rtol=1e-6)
+    x[1, 2] = np.nan
+    x[2, :] = np.inf
+    np.testing.assert_array_equal(values(hk.median(hk.asarray(x), 1)), np.median(x, 1).astype("float32"))
+    for bad, error in ((dict(q=1.5), "q is 1.5"), (dict(q=float("nan")), "q is"), (dict(q=0.5, axis=3), "axis"), (dict(q=0.5, method="x"), "method")):
+        with pytest.raises((ValueError, IndexError), match=error):
+            hk.quantile(hk.asarray(x), bad.pop("q"), **bad).wait()
+    with pytest.raises(ValueError, match="no elements"):
+        hk.median(hk.zeros((0, 3)), 0).wait()
+    y = hk.asarray([3.0, 1.0, 2.0, 8.0])
+    y.attach_grad()
+    with hk.record():
+        m = hk.median(y)
+    m.backward()
+    assert y.grad.tolist() == [0.5, 0, 0.5, 0]
+
+
+def test_cumulative_extremes_are_numpys():
+    x = draw(3, 4, 5)
+    x[0, 2, 1] = np.nan
+    for axis in (0, 1, -1):
+        for ours, theirs in ((hk.cumulative_max, np.maximum), (hk.cumulative_min, np.minimum)):
+            got, indices = ours(hk.asarray(x), axis)
+            np.testing.assert_array_equal(values(got), theirs.accumulate(x, axis))
+            np.testing.assert_array_equal(values(hk.take_along_axis(hk.asarray(x), indices, axis=axis)), theirs.accumulate(x, axis))
+
+
+def test_images_of_another_size():
+    x = hk.asarray(draw(2, 3, 4, 5))
+    for mode in ("nearest", "linear", "cubic"):
+        for coordinates in ("half_pixel", "align_corners", "asymmetric"):
+            same = nn.functional.interpolate(x, scale=1, mode=mode, coordinates=coordinates)
+            np.testing.assert_allclose(values(same), values(x), rtol=1e-6)
+            assert nn.functional.interpolate(x, (7, 3), mode=mode, coordinates=coordinates).shape == (2, 3, 7, 3)
+    twice = nn.functional.interpolate(x, scale=2)
+    assert twice.tolist() == values(x).repeat(2, axis=2).repeat(2, axis=3).tolist()
+    for bad, error in ((dict(size=(2, 3, 4)), "size has 3"), (dict(scale=-1.0), "scale is -1"), (dict(size=0), "makes 0"), (dict(), "size or scale")):
+        with pytest.raises((ValueError, IndexError), match=error):
+            nn.functional.interpolate(x, **bad).wait()
+    step = hk.capture(lambda x: nn.functional.interpolate(x, (6, 9), mode="cubic"))
+    for _ in range(3):
+        assert step(x).tolist() == nn.functional.interpolate(x, (6, 9), mode="cubic").tolist()
+
+
+def test_squares_and_channels():
+    x = hk.asarray(draw(2, 8, 3, 2))
+    for crd in (False, True):
+        y = nn.functional.depth_to_space(x, 2, crd)
+        parts = values(x).reshape((2, 2, 2, 2, 3, 2))
+        order = (0, 1, 4, 2, 5, 3) if crd else (0, 3, 4, 1, 5, 2)
+        assert y.tolist() == parts.transpose(order).reshape((2, 2, 6, 4)).tolist()
+        assert nn.functional.space_to_depth(y, 2, crd).tolist() == x.tolist()
+    with pytest.raises(ValueError, match="number of channels must be a multiple of 9"):
+        nn.functional.depth_to_space(x, 3).wait()

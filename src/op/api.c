@@ -179,6 +179,22 @@ _Static_assert(sizeof(hk_histogram_arguments) == 24 &&
                offsetof(hk_histogram_arguments, low) == 8 &&
                offsetof(hk_histogram_arguments, high) == 16,
                "hk_histogram_arguments");
+_Static_assert(sizeof(hk_cumulative_max_arguments) == 8 &&
+               offsetof(hk_cumulative_max_arguments, axis) == 0,
+               "hk_cumulative_max_arguments");
+_Static_assert(sizeof(hk_cumulative_min_arguments) == 8 &&
+               offsetof(hk_cumulative_min_arguments, axis) == 0,
+               "hk_cumulative_min_arguments");
+_Static_assert(sizeof(hk_quantile_options) == 96 &&
+               offsetof(hk_quantile_options, axes) == 0 &&
+               offsetof(hk_quantile_options, keepdims) == 72 &&
+               offsetof(hk_quantile_options, q) == 80 &&
+               offsetof(hk_quantile_options, method) == 88,
+               "hk_quantile_options");
+_Static_assert(sizeof(hk_median_options) == 80 &&
+               offsetof(hk_median_options, axes) == 0 &&
+               offsetof(hk_median_options, keepdims) == 72,
+               "hk_median_options");
 _Static_assert(sizeof(hk_conv2d_options) == 56 &&
                offsetof(hk_conv2d_options, stride) == 0 &&
                offsetof(hk_conv2d_options, padding) == 16 &&
@@ -236,6 +252,20 @@ _Static_assert(sizeof(hk_adaptive_avg_pool1d_options) == 8 &&
 _Static_assert(sizeof(hk_adaptive_max_pool1d_options) == 8 &&
                offsetof(hk_adaptive_max_pool1d_options, size) == 0,
                "hk_adaptive_max_pool1d_options");
+_Static_assert(sizeof(hk_interpolate_options) == 96 &&
+               offsetof(hk_interpolate_options, size) == 0 &&
+               offsetof(hk_interpolate_options, scale) == 72 &&
+               offsetof(hk_interpolate_options, mode) == 80 &&
+               offsetof(hk_interpolate_options, coordinates) == 88,
+               "hk_interpolate_options");
+_Static_assert(sizeof(hk_depth_to_space_arguments) == 16 &&
+               offsetof(hk_depth_to_space_arguments, block) == 0 &&
+               offsetof(hk_depth_to_space_arguments, crd) == 8,
+               "hk_depth_to_space_arguments");
+_Static_assert(sizeof(hk_space_to_depth_arguments) == 16 &&
+               offsetof(hk_space_to_depth_arguments, block) == 0 &&
+               offsetof(hk_space_to_depth_arguments, crd) == 8,
+               "hk_space_to_depth_arguments");
 _Static_assert(sizeof(hk_batch_norm_options) == 8 &&
                offsetof(hk_batch_norm_options, eps) == 0,
                "hk_batch_norm_options");
@@ -2275,6 +2305,44 @@ hk_array *(hk_histogram)(hk_array *x, int64_t bins, double low, double high)
                        (hk_device){NULL}, NULL);
 }
 
+void (hk_cumulative_max)(hk_array *x, int64_t axis, hk_array **values, hk_array **indices)
+{
+    hk_cumulative_max_arguments arguments = {
+        .axis = axis,
+    };
+    hk_array *outputs[2];
+    hki_op_call_all(&hki_op_cumulative_max, (hk_array *const[]){x}, 1, &arguments,
+                    (hk_device){NULL}, outputs, 2);
+    hki_op_give(outputs[0], values);
+    hki_op_give(outputs[1], indices);
+}
+
+void (hk_cumulative_min)(hk_array *x, int64_t axis, hk_array **values, hk_array **indices)
+{
+    hk_cumulative_min_arguments arguments = {
+        .axis = axis,
+    };
+    hk_array *outputs[2];
+    hki_op_call_all(&hki_op_cumulative_min, (hk_array *const[]){x}, 1, &arguments,
+                    (hk_device){NULL}, outputs, 2);
+    hki_op_give(outputs[0], values);
+    hki_op_give(outputs[1], indices);
+}
+
+hk_array *(hk_quantile)(hk_array *x, const hk_quantile_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_quantile_options, options);
+    return hki_op_call(&hki_op_quantile, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+
+hk_array *(hk_median)(hk_array *x, const hk_median_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_median_options, options);
+    return hki_op_call(&hki_op_median, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+
 hk_array *(hk_conv2d)(hk_array *x, hk_array *weight, hk_array *bias,
                       const hk_conv2d_options *options)
 {
@@ -2352,6 +2420,33 @@ hk_array *(hk_adaptive_max_pool1d)(hk_array *x, const hk_adaptive_max_pool1d_opt
 {
     HKI_TAKE_OPTIONS(hk_adaptive_max_pool1d_options, options);
     return hki_op_call(&hki_op_adaptive_max_pool1d, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+
+hk_array *(hk_interpolate)(hk_array *x, const hk_interpolate_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_interpolate_options, options);
+    return hki_op_call(&hki_op_interpolate, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+
+hk_array *(hk_depth_to_space)(hk_array *x, int64_t block, bool crd)
+{
+    hk_depth_to_space_arguments arguments = {
+        .block = block,
+        .crd = crd,
+    };
+    return hki_op_call(&hki_op_depth_to_space, (hk_array *const[]){x}, 1, &arguments,
+                       (hk_device){NULL}, NULL);
+}
+
+hk_array *(hk_space_to_depth)(hk_array *x, int64_t block, bool crd)
+{
+    hk_space_to_depth_arguments arguments = {
+        .block = block,
+        .crd = crd,
+    };
+    return hki_op_call(&hki_op_space_to_depth, (hk_array *const[]){x}, 1, &arguments,
                        (hk_device){NULL}, NULL);
 }
 

@@ -226,3 +226,20 @@ def test_digits_and_small_pictures_of_files(tmp_path, monkeypatch):
     (tmp_path / "train-images-idx3-ubyte").write_bytes(b"")
     digits = torchvision.datasets.MNIST(str(tmp_path), train=False)
     assert digits[0][1] == 3 and digits[0][0].getpixel((5, 0)) == 5 and digits.data.shape == (1, 28, 28, 1)
+
+
+def test_images_of_another_size_and_elements_in_the_middle():
+    x = torch.tensor([[[[1., 2], [3, 4]]]])
+    assert nn.Upsample(scale_factor=2)(x)[0, 0, 0].tolist() == [1, 1, 2, 2]
+    assert F.interpolate(x, scale_factor=2, mode="bilinear")[0, 0, 0].tolist() == [1, 1.25, 1.75, 2]
+    assert F.interpolate(x, size=(2, 3), mode="bilinear", align_corners=True)[0, 0, 0].tolist() == [1, 1.5, 2]
+    assert nn.PixelUnshuffle(2)(x).shape == (1, 4, 1, 1) and nn.PixelShuffle(2)(nn.PixelUnshuffle(2)(x)).tolist() == x.tolist()
+    with pytest.raises(ValueError, match="mode is 'area'"):
+        F.interpolate(x, scale_factor=2, mode="area")
+    y = torch.tensor([[3., 1, 4, 1], [5, 9, 2, math.nan]])
+    assert torch.median(y[0]).tolist() == 1 and math.isnan(torch.median(y)) and torch.quantile(y[0], 0.5) == 2
+    values, places = torch.median(y, 1)
+    assert values[0] == 1 and math.isnan(values[1]) and places.tolist() == [3, 3]
+    values, places = torch.cummax(y[0], 0)
+    assert values.tolist() == [3, 3, 4, 4] and places.tolist() == [0, 0, 2, 2]
+    assert torch.cummin(y[0], 0)[1].tolist() == [0, 1, 1, 3]

@@ -18,9 +18,9 @@ globals().update({name: _op[name] for name in _SAME})
 __all__ = _SAME + [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d", "avg_pool1d", "avg_pool2d",
     "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "conv1d", "conv2d", "conv2d_transpose",
-    "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "dropout", "embedding", "flatten", "group_norm", "hinge_loss",
-    "huber_loss", "kl_divergence_loss", "l1_loss", "layer_norm", "length_mask", "max_pool1d", "max_pool2d", "mse_loss", "nll_loss",
-    "rms_norm", "sinusoidal_positions", "softmax", "triplet_margin_loss",
+    "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "depth_to_space", "dropout", "embedding", "flatten", "group_norm",
+    "hinge_loss", "huber_loss", "interpolate", "kl_divergence_loss", "l1_loss", "layer_norm", "length_mask", "max_pool1d", "max_pool2d", "mse_loss", "nll_loss",
+    "rms_norm", "sinusoidal_positions", "softmax", "space_to_depth", "triplet_margin_loss",
 ]
 
 _REDUCTIONS = {"mean": 0, "sum": 1, "none": 2}
@@ -268,6 +268,49 @@ def avg_pool2d(x, kernel, stride=None, padding=0, ceil_mode=False, count_include
     """
     return _op["avg_pool2d"](x, kernel=kernel, stride=kernel if stride is None else stride, padding=padding,
                              ceil_mode=ceil_mode, count_include_pad=count_include_pad)
+
+
+_INTERPOLATIONS = ("nearest", "linear", "cubic")  # in the order of hk_interpolation
+_COORDINATES = ("half_pixel", "align_corners", "asymmetric")  # in the order of hk_coordinates
+
+
+def interpolate(x, size=None, scale=None, mode="nearest", coordinates="half_pixel"):
+    """x (n, channels, height, width), or of one or three axes behind the channels, in another size, or scale times as large.
+
+    mode: 'nearest', 'linear' or 'cubic' along each axis. coordinates: where element i of m of the result lies among n of x: 'half_pixel',
+    (i + 0.5) n / m - 0.5; 'align_corners', i (n - 1) / (m - 1); 'asymmetric', i n / m, as PyTorch's 'nearest' does.
+
+    >>> hk.nn.functional.interpolate(hk.asarray([[[1.0, 2.0, 4.0]]]), 6, mode="linear")
+    array([[[1.  , 1.25, 1.75, 2.5 , 3.5 , 4.  ]]], device='cpu:0')
+    """
+    for name, value, known in (("mode", mode, _INTERPOLATIONS), ("coordinates", coordinates, _COORDINATES)):
+        if value not in known:
+            raise ValueError(f"{name} is {value!r}, but must be one of {', '.join(known)}")
+    if (size is None) == (scale is None):
+        raise ValueError("interpolate() needs size or scale, and only one of them")
+    options = {"scale": scale} if size is None else {"size": (size,) * (x.ndim - 2) if isinstance(size, int) else tuple(size)}
+    return _op["interpolate"](x, mode=_INTERPOLATIONS.index(mode), coordinates=_COORDINATES.index(coordinates), **options)
+
+
+def depth_to_space(x, block, crd=True):
+    """Channels become squares of an image: x (n, c * block * block, h, w) gives (n, c, h * block, w * block).
+
+    crd: the channels of a square lie together, as in PyTorch's pixel_shuffle; without it c apart, as in ONNX's mode DCR.
+
+    >>> hk.nn.functional.depth_to_space(hk.asarray([1.0, 2.0, 3.0, 4.0]).reshape((1, 4, 1, 1)), 2)
+    array([[[[1., 2.],
+             [3., 4.]]]], device='cpu:0')
+    """
+    return _op["depth_to_space"](x, block, crd)
+
+
+def space_to_depth(x, block, crd=True):
+    """Squares of an image become channels: what depth_to_space turns back.
+
+    >>> hk.nn.functional.space_to_depth(hk.asarray([[[[1.0, 2.0], [3.0, 4.0]]]]), 2).shape
+    (1, 4, 1, 1)
+    """
+    return _op["space_to_depth"](x, block, crd)
 
 
 def max_pool1d(x, kernel, stride=None, padding=0, ceil_mode=False):

@@ -4,7 +4,7 @@ from typing import Any
 
 from .. import Array, _ArrayLike, _Axes, _DeviceLike, _DTypeLike, _Shape
 
-__all__ = ['elu', 'gelu', 'gelu_tanh', 'hard_sigmoid', 'hard_swish', 'leaky_relu', 'linear', 'log_softmax', 'mish', 'one_hot', 'prelu', 'relu', 'scaled_dot_product_attention', 'sigmoid', 'silu', 'softplus', 'tanh', 'adaptive_avg_pool1d', 'adaptive_avg_pool2d', 'adaptive_max_pool1d', 'adaptive_max_pool2d', 'avg_pool1d', 'avg_pool2d', 'batch_norm', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'conv1d', 'conv2d', 'conv2d_transpose', 'cosine_embedding_loss', 'cosine_similarity', 'cross_entropy', 'dropout', 'embedding', 'flatten', 'group_norm', 'hinge_loss', 'huber_loss', 'kl_divergence_loss', 'l1_loss', 'layer_norm', 'length_mask', 'max_pool1d', 'max_pool2d', 'mse_loss', 'nll_loss', 'rms_norm', 'sinusoidal_positions', 'softmax', 'triplet_margin_loss']
+__all__ = ['elu', 'gelu', 'gelu_tanh', 'hard_sigmoid', 'hard_swish', 'leaky_relu', 'linear', 'log_softmax', 'mish', 'one_hot', 'prelu', 'relu', 'scaled_dot_product_attention', 'sigmoid', 'silu', 'softplus', 'tanh', 'adaptive_avg_pool1d', 'adaptive_avg_pool2d', 'adaptive_max_pool1d', 'adaptive_max_pool2d', 'avg_pool1d', 'avg_pool2d', 'batch_norm', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'conv1d', 'conv2d', 'conv2d_transpose', 'cosine_embedding_loss', 'cosine_similarity', 'cross_entropy', 'depth_to_space', 'dropout', 'embedding', 'flatten', 'group_norm', 'hinge_loss', 'huber_loss', 'interpolate', 'kl_divergence_loss', 'l1_loss', 'layer_norm', 'length_mask', 'max_pool1d', 'max_pool2d', 'mse_loss', 'nll_loss', 'rms_norm', 'sinusoidal_positions', 'softmax', 'space_to_depth', 'triplet_margin_loss']
 
 def adaptive_avg_pool1d(x: _ArrayLike, size: Any) -> Array:
     """x (n, channels, t) to (n, channels, size): the mean of each of as many windows."""
@@ -36,6 +36,8 @@ def cosine_similarity(x: _ArrayLike, y: _ArrayLike, axis: _Axes = ...) -> Array:
     """Cosine of the angle between vectors of x and y along an axis, which goes: -1 to 1. Norms below 1e-8 count as that."""
 def cross_entropy(logits: Any, labels: Any, reduction: Any = ..., *, weight: Any = ..., ignore: Any = ..., label_smoothing: Any = ..., axis: _Axes = ..., ignore_index: Any = ...) -> Array:
     """-log(softmax(logits)[label]) along the axis of classes: logits (n, classes), labels (n,) integers; or of more axes."""
+def depth_to_space(x: _ArrayLike, block: Any, crd: Any = ...) -> Array:
+    """Channels become squares of an image: x (n, c * block * block, h, w) gives (n, c, h * block, w * block)."""
 def dropout(x: _ArrayLike, p: Any = ..., training: Any = ...) -> Array:
     """While training each element is 0 with probability p, the others x / (1 - p)."""
 def elu(x: _ArrayLike, value: _ArrayLike) -> Array:
@@ -58,6 +60,8 @@ def hinge_loss(x: _ArrayLike, target: Any, reduction: Any = ...) -> Array:
     """max(0, 1 - target x), where target is 1 or -1."""
 def huber_loss(x: _ArrayLike, target: Any, delta: Any = ..., reduction: Any = ...) -> Array:
     """Quadratic where |x - target| is below delta, else linear."""
+def interpolate(x: _ArrayLike, size: Any = ..., scale: Any = ..., mode: str = ..., coordinates: Any = ...) -> Array:
+    """x (n, channels, height, width), or of one or three axes behind the channels, in another size, or scale times as large."""
 def kl_divergence_loss(x: _ArrayLike, target: Any, reduction: Any = ...) -> Array:
     """target (log(target) - x), where x holds logarithms of probabilities."""
 def l1_loss(x: _ArrayLike, target: Any, reduction: Any = ...) -> Array:
@@ -102,6 +106,8 @@ def softmax(x: _ArrayLike, axis: _Axes = ...) -> Array:
     """exp(x) / sum(exp(x)) along axis."""
 def softplus(x: _ArrayLike) -> Array:
     """Softplus, a smooth form of hk_relu."""
+def space_to_depth(x: _ArrayLike, block: Any, crd: Any = ...) -> Array:
+    """Squares of an image become channels: what depth_to_space turns back."""
 def tanh(x: _ArrayLike) -> Array:
     """Hyperbolic tangent."""
 def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: Any = ..., reduction: Any = ...) -> Array:

@@ -269,6 +269,32 @@ def cumsum(x, dim):
     return _reductions.cumulative_sum(x, axis=dim)
 
 
+def cummax(x, dim):
+    """Values and indices."""
+    return _reductions.cumulative_max(x, dim)
+
+
+def cummin(x, dim):
+    """Values and indices."""
+    return _reductions.cumulative_min(x, dim)
+
+
+def quantile(x, q, dim=None, keepdim=False, *, interpolation="linear"):
+    return _reductions.quantile(x, q, dim, method=interpolation, keepdims=keepdim)
+
+
+def median(x, dim=None, keepdim=False):
+    """The lower one of two in the middle, NaN where there is one; with dim also where it is."""
+    if dim is None:
+        return median(x.reshape(-1), 0)[0]
+    values, order = sort(x, dim)
+    size, axis = x.shape[dim], dim % x.ndim
+    at = [tuple(slice(None) if i != axis else slice(j, j + 1) for i in range(x.ndim)) for j in ((size - 1) // 2, size - 1)]
+    is_nan = values[at[1]] != values[at[1]]  # NaNs are the last ones
+    found = [_op["where"](is_nan, each[at[1]], each[at[0]]) for each in (values, order)]
+    return tuple(found) if keepdim else tuple(_op["squeeze"](each, axis) for each in found)
+
+
 def argsort(x, dim=-1, descending=False):
     return _reductions.argsort(x, dim, descending=descending)
 

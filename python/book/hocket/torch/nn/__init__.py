@@ -162,6 +162,39 @@ class Dropout(_Dropout):
     pass
 
 
+class Upsample(Module):
+    """functional.interpolate as a layer."""
+
+    def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=None):
+        super().__init__()
+        self.size, self.scale_factor, self.mode, self.align_corners = size, scale_factor, mode, align_corners
+
+    def forward(self, input):
+        return functional.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners)
+
+
+class PixelShuffle(Module):
+    """Channels become squares of so many rows and columns."""
+
+    def __init__(self, upscale_factor):
+        super().__init__()
+        self.upscale_factor = upscale_factor
+
+    def forward(self, input):
+        return functional.pixel_shuffle(input, self.upscale_factor)
+
+
+class PixelUnshuffle(Module):
+    """Squares of so many rows and columns become channels."""
+
+    def __init__(self, downscale_factor):
+        super().__init__()
+        self.downscale_factor = downscale_factor
+
+    def forward(self, input):
+        return functional.pixel_unshuffle(input, self.downscale_factor)
+
+
 class Identity(Module):
     def forward(self, input):
         return input

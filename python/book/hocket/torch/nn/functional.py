@@ -55,6 +55,31 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     return _op["conv2d"](input, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
 
 
+_INTERPOLATIONS = {"nearest": "nearest", "nearest-exact": "nearest", "linear": "linear", "bilinear": "linear", "trilinear": "linear",
+                   "bicubic": "cubic"}
+
+
+def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+    if mode not in _INTERPOLATIONS:
+        raise ValueError(f"mode is {mode!r}, but must be one of {', '.join(_INTERPOLATIONS)}")
+    if align_corners and mode.startswith("nearest"):
+        raise ValueError("align_corners is for the modes linear, bilinear, bicubic and trilinear")
+    coordinates = "asymmetric" if mode == "nearest" else "align_corners" if align_corners else "half_pixel"
+    if isinstance(scale_factor, (list, tuple)):
+        if len(set(scale_factor)) > 1:
+            raise ValueError(f"scale_factor is {scale_factor!r}, but must be one number for all axes; size has one for each")
+        scale_factor = scale_factor[0]
+    return _functional.interpolate(input, size, scale_factor, _INTERPOLATIONS[mode], coordinates)
+
+
+def pixel_shuffle(input, upscale_factor):
+    return _functional.depth_to_space(input, upscale_factor)
+
+
+def pixel_unshuffle(input, downscale_factor):
+    return _functional.space_to_depth(input, downscale_factor)
+
+
 def max_pool2d(input, kernel_size, stride=None, padding=0, *, ceil_mode=False):
     return _functional.max_pool2d(input, kernel_size, stride, padding, ceil_mode)
 
