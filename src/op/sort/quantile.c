@@ -3,6 +3,7 @@
 #include "op/elementwise/elementwise.h"
 #include "op/reduce/reduce.h"
 #include "op/shape/copy.h"
+#include "op/shape/fill.h"
 #include "op/shape/reshape.h"
 #include "op/sort/sort.h"
 
@@ -123,14 +124,20 @@ static hk_array *entry(hk_array *rows, int64_t at)
     return (hk_slice)(rows, 1, at, at + 1);
 }
 
-/* Where both are one infinity there is nothing between them. */
+/* Both weighed, not one and a part of what is between them, which infinities have none of. */
 static hk_array *between(hk_array *low, hk_array *high, double along)
 {
-    hk_array *sum =
-        hki_op_call2(&hki_op_add, hki_op_call_number(&hki_op_multiply_scalar, low, 1 - along),
-                     hki_op_call_number(&hki_op_multiply_scalar, high, along), NULL);
-    return hki_op_call3(&hki_op_where, hki_op_call2(&hki_op_equal, low, high, NULL), low, sum,
-                        NULL);
+    return hki_op_call2(&hki_op_add, hki_op_call_number(&hki_op_multiply_scalar, low, 1 - along),
+                        hki_op_call_number(&hki_op_multiply_scalar, high, along), NULL);
+}
+
+/* y, or NaN where the last of the sorted elements is. */
+static hk_array *unless_nan(const hki_call *call, hk_array *y, hk_array *last)
+{
+    const hki_full_options nan = {.shape = {.ndim = 0}, .value = NAN, .dtype = last->dtype};
+    const hk_device device = {call->device};
+    return hki_op_call3(&hki_op_where, hki_op_call2(&hki_op_equal, last, last, NULL), y,
+                        hki_op_call(&hki_op_full, NULL, 0, &nan, device, NULL), NULL);
 }
 
 static hk_array *compose(const hki_call *call)
@@ -147,8 +154,7 @@ static hk_array *compose(const hki_call *call)
     hk_array *y = entry(rows, at.low), *last = entry(rows, count - 1);
     if (at.along > 0)
         y = between(y, entry(rows, at.high), at.along);
-    /* NaNs are the last ones */
-    y = hki_op_call3(&hki_op_where, hki_op_call2(&hki_op_equal, last, last, NULL), y, last, NULL);
+    y = unless_nan(call, y, last);
     return as(hki_op_call1(&hki_op_reshape, y, &shape), dtype);
 }
 
