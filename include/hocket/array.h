@@ -229,6 +229,20 @@ typedef enum hk_coordinates {
     HK_COORDINATES_ASYMMETRIC     /* i / scale */
 } hk_coordinates;
 
+/* What hk_grid_sample makes an element of. */
+typedef enum hk_sampling {
+    HK_SAMPLE_LINEAR,  /* the four elements around the place */
+    HK_SAMPLE_NEAREST, /* the nearest one; midway that of the even row or column */
+    HK_SAMPLE_CUBIC    /* the sixteen around it, by Keys's kernel with a = -0.75 */
+} hk_sampling;
+
+/* What hk_grid_sample finds outside an image. */
+typedef enum hk_beyond {
+    HK_BEYOND_ZEROS,
+    HK_BEYOND_BORDER,    /* the nearest element within */
+    HK_BEYOND_REFLECTION /* the image in a mirror at its edges, again and again */
+} hk_beyond;
+
 /* ---- Fourier transforms ------------------------------------------------------------------------------- */
 
 /* By what a transform of length n is divided, and its reverse. */

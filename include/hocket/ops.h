@@ -948,6 +948,19 @@ typedef struct hk_interpolate_options {
 } hk_interpolate_options;
 HK_API hk_array *hk_interpolate(hk_array *x, const hk_interpolate_options *options);
 
+/* y[n,c,i,j] = x[n,c] at row grid[n,i,j,1], column grid[n,i,j,0]. Elements of images x
+ * (n,channels,height,width) at places that grid (n,rows,columns,2) names:
+ * (n,channels,rows,columns). grid[…,0] is where across, from -1, the left edge, to 1, the right
+ * one, and grid[…,1] where down. Between elements mode says what there is, and outside beyond
+ * does. Of grid the same dtype as x. */
+typedef struct hk_grid_sample_options {
+    int64_t mode; /* an hk_sampling (default: HK_SAMPLE_LINEAR) */
+    int64_t beyond; /* an hk_beyond (default: HK_BEYOND_ZEROS) */
+    bool align_corners; /* -1 and 1 are the middles of the first and the last element, not their
+                           outer edges (default: false) */
+} hk_grid_sample_options;
+HK_API hk_array *hk_grid_sample(hk_array *x, hk_array *grid, const hk_grid_sample_options *options);
+
 /* Channels become squares of an image: x (n,c*block*block,h,w) gives (n,c,h*block,w*block). The
  * channels that make a square go along its rows. */
 typedef struct hk_depth_to_space_arguments {
@@ -2366,6 +2379,10 @@ HK_AT_OPTIONS(hk_array *, hk_interpolate, hk_interpolate_options,
       (hk_source at, hk_array *x, const hk_interpolate_options *options),
       (x, options))
 #define hk_interpolate(...) hk_interpolate_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS(hk_array *, hk_grid_sample, hk_grid_sample_options,
+      (hk_source at, hk_array *x, hk_array *grid, const hk_grid_sample_options *options),
+      (x, grid, options))
+#define hk_grid_sample(...) hk_grid_sample_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_depth_to_space, (hk_source at, hk_array *x, int64_t block, bool crd),
       (x, block, crd))
 #define hk_depth_to_space(...) hk_depth_to_space_at(HK_SOURCE, __VA_ARGS__)

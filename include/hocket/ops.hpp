@@ -2425,6 +2425,31 @@ inline array interpolate(const array &x, const interpolate_options &options = {}
     return array::take(hk_interpolate_at(at, x.get(), &given));
 }
 
+/* y[n,c,i,j] = x[n,c] at row grid[n,i,j,1], column grid[n,i,j,0]. Elements of images x
+ * (n,channels,height,width) at places that grid (n,rows,columns,2) names:
+ * (n,channels,rows,columns). grid[…,0] is where across, from -1, the left edge, to 1, the right
+ * one, and grid[…,1] where down. Between elements mode says what there is, and outside beyond
+ * does. Of grid the same dtype as x. */
+struct grid_sample_options {
+    HKI_OPTION(grid_sample_options, int64_t, mode)
+    HKI_OPTION(grid_sample_options, int64_t, beyond)
+    HKI_OPTION(grid_sample_options, bool, align_corners)
+    hk_grid_sample_options to_c() const noexcept
+    {
+        hk_grid_sample_options c = {};
+        c.mode = mode;
+        c.beyond = beyond;
+        c.align_corners = align_corners;
+        return c;
+    }
+};
+inline array grid_sample(const array &x, const array &grid,
+                         const grid_sample_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_grid_sample_options given = options.to_c();
+    return array::take(hk_grid_sample_at(at, x.get(), grid.get(), &given));
+}
+
 /* Channels become squares of an image: x (n,c*block*block,h,w) gives (n,c,h*block,w*block). The
  * channels that make a square go along its rows. */
 inline array depth_to_space(const array &x, int64_t block, bool crd,

@@ -186,3 +186,27 @@ def test_squares_and_channels():
         assert nn.functional.space_to_depth(y, 2, crd).tolist() == x.tolist()
     with pytest.raises(ValueError, match="number of channels must be a multiple of 9"):
         nn.functional.depth_to_space(x, 3).wait()
+    for empty in ((1, 8, 0, 0), (0, 0, 2 ** 40, 1)):
+        with pytest.raises(IndexError, match="block is"):
+            y = nn.functional.space_to_depth(hk.zeros(empty), 2 ** 31 - 1) if empty[0] else nn.functional.depth_to_space(hk.zeros(empty), 2 ** 31 - 1)
+            y.wait()
+
+
+def test_elements_at_places_of_a_grid():
+    x = draw(2, 3, 4, 5)
+    rows, columns = np.meshgrid(np.linspace(-1, 1, 4), np.linspace(-1, 1, 5), indexing="ij")
+    grid = hk.asarray(np.broadcast_to(np.stack([columns, rows], -1), (2, 4, 5, 2)).astype("float32"))
+    for mode in ("linear", "nearest", "cubic"):
+        for beyond in ("zeros", "border", "reflection"):
+            same = nn.functional.grid_sample(hk.asarray(x), grid, mode, beyond, align_corners=True)
+            np.testing.assert_allclose(values(same), x, rtol=1e-4, atol=1e-5)
+            far = values(nn.functional.grid_sample(hk.asarray(x), grid * 0 + np.inf, mode, beyond))
+            assert np.isfinite(far).all() and (far == 0).all() == (beyond == "zeros")
+    none = values(nn.functional.grid_sample(hk.asarray(x), grid * np.nan))
+    assert np.isnan(none).all()
+    for bad, error in (((x[0], grid), "x is"), ((x, grid[:1]), "grid is"), ((x, hk.astype(grid, hk.float64)), "grid is float64"), ((x, grid, "x"), "mode")):
+        with pytest.raises((ValueError, TypeError), match=error):
+            nn.functional.grid_sample(hk.asarray(bad[0]), *bad[1:]).wait()
+    step = hk.capture(lambda x, grid: nn.functional.grid_sample(x, grid, "cubic"))
+    for _ in range(3):
+        assert step(hk.asarray(x), grid).tolist() == nn.functional.grid_sample(hk.asarray(x), grid, "cubic").tolist()

@@ -258,6 +258,11 @@ _Static_assert(sizeof(hk_interpolate_options) == 96 &&
                offsetof(hk_interpolate_options, mode) == 80 &&
                offsetof(hk_interpolate_options, coordinates) == 88,
                "hk_interpolate_options");
+_Static_assert(sizeof(hk_grid_sample_options) == 24 &&
+               offsetof(hk_grid_sample_options, mode) == 0 &&
+               offsetof(hk_grid_sample_options, beyond) == 8 &&
+               offsetof(hk_grid_sample_options, align_corners) == 16,
+               "hk_grid_sample_options");
 _Static_assert(sizeof(hk_depth_to_space_arguments) == 16 &&
                offsetof(hk_depth_to_space_arguments, block) == 0 &&
                offsetof(hk_depth_to_space_arguments, crd) == 8,
@@ -2427,6 +2432,13 @@ hk_array *(hk_interpolate)(hk_array *x, const hk_interpolate_options *options)
 {
     HKI_TAKE_OPTIONS(hk_interpolate_options, options);
     return hki_op_call(&hki_op_interpolate, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+
+hk_array *(hk_grid_sample)(hk_array *x, hk_array *grid, const hk_grid_sample_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_grid_sample_options, options);
+    return hki_op_call(&hki_op_grid_sample, (hk_array *const[]){x, grid}, 2, options,
                        (hk_device){NULL}, NULL);
 }
 

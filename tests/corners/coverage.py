@@ -22,7 +22,7 @@ ELSEWHERE = {
     "src/op/*/*_test.c and tests/conformance.c": "conv1d conv2d_transpose max_pool1d avg_pool1d adaptive_max_pool2d adaptive_avg_pool1d "
         "adaptive_max_pool1d mse_loss l1_loss huber_loss hinge_loss kl_divergence_loss binary_cross_entropy cosine_embedding_loss "
         "triplet_margin_loss scatter one_hot histogram sliding_window var_mean pin "
-        "cumulative_max cumulative_min quantile median interpolate depth_to_space space_to_depth",
+        "cumulative_max cumulative_min quantile median interpolate grid_sample depth_to_space space_to_depth",
     "python/tests/test_array_api_special.py and test_array_api_strict.py": "linspace eye diff cross matrix_trace",
     "python/tests/test_linalg.py": "cholesky solve solve_triangular addmm syrk lu_factor lu_solve qr_factor qr_multiply inv det slogdet eigvalsh svdvals pinv matrix_rank eigh eig eigvals svd qr matrix_power kron",
     "python/tests/test_complex.py": "real imag conj angle complex_of fft ifft rfft irfft hfft ihfft fftn ifftn rfftn irfftn fftfreq rfftfreq fftshift "

@@ -18,8 +18,8 @@ globals().update({name: _op[name] for name in _SAME})
 __all__ = _SAME + [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d", "avg_pool1d", "avg_pool2d",
     "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "conv1d", "conv2d", "conv2d_transpose",
-    "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "depth_to_space", "dropout", "embedding", "flatten", "group_norm",
-    "hinge_loss", "huber_loss", "interpolate", "kl_divergence_loss", "l1_loss", "layer_norm", "length_mask", "max_pool1d", "max_pool2d", "mse_loss", "nll_loss",
+    "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "depth_to_space", "dropout", "embedding", "flatten", "grid_sample",
+    "group_norm", "hinge_loss", "huber_loss", "interpolate", "kl_divergence_loss", "l1_loss", "layer_norm", "length_mask", "max_pool1d", "max_pool2d", "mse_loss", "nll_loss",
     "rms_norm", "sinusoidal_positions", "softmax", "space_to_depth", "triplet_margin_loss",
 ]
 
@@ -290,6 +290,25 @@ def interpolate(x, size=None, scale=None, mode="nearest", coordinates="half_pixe
         raise ValueError("interpolate() needs size or scale, and only one of them")
     options = {"scale": scale} if size is None else {"size": (size,) * (x.ndim - 2) if isinstance(size, int) else tuple(size)}
     return _op["interpolate"](x, mode=_INTERPOLATIONS.index(mode), coordinates=_COORDINATES.index(coordinates), **options)
+
+
+_SAMPLINGS = ("linear", "nearest", "cubic")  # in the order of hk_sampling
+_BEYOND = ("zeros", "border", "reflection")  # in the order of hk_beyond
+
+
+def grid_sample(x, grid, mode="linear", beyond="zeros", align_corners=False):
+    """Elements of images x (n, channels, height, width) at places that grid (n, rows, columns, 2) names: (n, channels, rows, columns).
+
+    grid[..., 0] is where across, from -1, the left edge, to 1, the right one, grid[..., 1] where down; with align_corners these are the
+    middles of the elements there. mode: 'linear', 'nearest' or 'cubic'; beyond, what is outside: 'zeros', 'border' or 'reflection'.
+
+    >>> hk.nn.functional.grid_sample(hk.asarray([[[[1.0, 2.0, 4.0]]]]), hk.asarray([[[[0.0, 0.0], [0.5, 0.0]]]]))
+    array([[[[2. , 3.5]]]], device='cpu:0')
+    """
+    for name, value, known in (("mode", mode, _SAMPLINGS), ("beyond", beyond, _BEYOND)):
+        if value not in known:
+            raise ValueError(f"{name} is {value!r}, but must be one of {', '.join(known)}")
+    return _op["grid_sample"](x, grid, mode=_SAMPLINGS.index(mode), beyond=_BEYOND.index(beyond), align_corners=align_corners)
 
 
 def depth_to_space(x, block, crd=True):

@@ -4,7 +4,7 @@ from typing import Any
 
 from .. import Array, _ArrayLike, _Axes, _DeviceLike, _DTypeLike, _Shape
 
-__all__ = ['elu', 'gelu', 'gelu_tanh', 'hard_sigmoid', 'hard_swish', 'leaky_relu', 'linear', 'log_softmax', 'mish', 'one_hot', 'prelu', 'relu', 'scaled_dot_product_attention', 'sigmoid', 'silu', 'softplus', 'tanh', 'adaptive_avg_pool1d', 'adaptive_avg_pool2d', 'adaptive_max_pool1d', 'adaptive_max_pool2d', 'avg_pool1d', 'avg_pool2d', 'batch_norm', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'conv1d', 'conv2d', 'conv2d_transpose', 'cosine_embedding_loss', 'cosine_similarity', 'cross_entropy', 'depth_to_space', 'dropout', 'embedding', 'flatten', 'group_norm', 'hinge_loss', 'huber_loss', 'interpolate', 'kl_divergence_loss', 'l1_loss', 'layer_norm', 'length_mask', 'max_pool1d', 'max_pool2d', 'mse_loss', 'nll_loss', 'rms_norm', 'sinusoidal_positions', 'softmax', 'space_to_depth', 'triplet_margin_loss']
+__all__ = ['elu', 'gelu', 'gelu_tanh', 'hard_sigmoid', 'hard_swish', 'leaky_relu', 'linear', 'log_softmax', 'mish', 'one_hot', 'prelu', 'relu', 'scaled_dot_product_attention', 'sigmoid', 'silu', 'softplus', 'tanh', 'adaptive_avg_pool1d', 'adaptive_avg_pool2d', 'adaptive_max_pool1d', 'adaptive_max_pool2d', 'avg_pool1d', 'avg_pool2d', 'batch_norm', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'conv1d', 'conv2d', 'conv2d_transpose', 'cosine_embedding_loss', 'cosine_similarity', 'cross_entropy', 'depth_to_space', 'dropout', 'embedding', 'flatten', 'grid_sample', 'group_norm', 'hinge_loss', 'huber_loss', 'interpolate', 'kl_divergence_loss', 'l1_loss', 'layer_norm', 'length_mask', 'max_pool1d', 'max_pool2d', 'mse_loss', 'nll_loss', 'rms_norm', 'sinusoidal_positions', 'softmax', 'space_to_depth', 'triplet_margin_loss']
 
 def adaptive_avg_pool1d(x: _ArrayLike, size: Any) -> Array:
     """x (n, channels, t) to (n, channels, size): the mean of each of as many windows."""
@@ -50,6 +50,8 @@ def gelu(x: _ArrayLike) -> Array:
     """Gaussian error linear unit: x times the normal distribution function."""
 def gelu_tanh(x: _ArrayLike) -> Array:
     """An approximation of hk_gelu by tanh."""
+def grid_sample(x: _ArrayLike, grid: Any, mode: str = ..., beyond: Any = ..., align_corners: Any = ...) -> Array:
+    """Elements of images x (n, channels, height, width) at places that grid (n, rows, columns, 2) names: (n, channels, rows, columns)."""
 def group_norm(x: _ArrayLike, groups: Any, gamma: Any = ..., beta: Any = ..., eps: Any = ...) -> Array:
     """Normalised by groups of channels of each sample."""
 def hard_sigmoid(x: _ArrayLike) -> Array:

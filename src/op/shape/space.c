@@ -42,6 +42,18 @@ static bool divides(hki_call *call, int axis, const char *name, int64_t by)
                            text, name, by);
 }
 
+/* Of empty images sizes may grow beyond all bounds. */
+static bool grow(hki_call *call, int axis, int64_t by)
+{
+    int64_t *size = &call->out_shape[0].dims[axis];
+    if (*size > (INT64_MAX >> 2) / by)
+        return hki_call_refuse(call, HK_OUT_OF_RANGE,
+                               "block is %" PRId64 ", which makes axis %d of the result too long",
+                               ((const space_options *)call->options)->block, axis);
+    *size *= by;
+    return true;
+}
+
 static bool to_space_infer(hki_call *call)
 {
     if (!check(call))
@@ -50,9 +62,7 @@ static bool to_space_infer(hki_call *call)
     if (!divides(call, 1, "number of channels", block * block))
         return false;
     call->out_shape[0].dims[1] /= block * block;
-    call->out_shape[0].dims[2] *= block;
-    call->out_shape[0].dims[3] *= block;
-    return true;
+    return grow(call, 2, block) && grow(call, 3, block);
 }
 
 static bool to_depth_infer(hki_call *call)
@@ -62,10 +72,9 @@ static bool to_depth_infer(hki_call *call)
     const int64_t block = ((const space_options *)call->options)->block;
     if (!divides(call, 2, "height", block) || !divides(call, 3, "width", block))
         return false;
-    call->out_shape[0].dims[1] *= block * block;
     call->out_shape[0].dims[2] /= block;
     call->out_shape[0].dims[3] /= block;
-    return true;
+    return grow(call, 1, block * block);
 }
 
 static hk_array *reordered(hk_array *x, const hk_dims *parts, const hk_dims *order,

@@ -72,6 +72,12 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
     return _functional.interpolate(input, size, scale_factor, _INTERPOLATIONS[mode], coordinates)
 
 
+def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=False):
+    if mode not in ("bilinear", "nearest", "bicubic"):
+        raise ValueError(f"mode is {mode!r}, but must be 'bilinear', 'nearest' or 'bicubic'")
+    return _functional.grid_sample(input, grid, mode.removeprefix("bi"), padding_mode, bool(align_corners))
+
+
 def pixel_shuffle(input, upscale_factor):
     return _functional.depth_to_space(input, upscale_factor)
 
