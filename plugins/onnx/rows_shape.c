@@ -439,25 +439,26 @@ static int64_t block_of(onnx_call *call, hk_array *x)
     return 0;
 }
 
+static bool read_crd(onnx_call *call, bool *crd)
+{
+    *crd = onnx_text_is(call, "mode", "CRD", "DCR");
+    return *crd || onnx_text_is(call, "mode", "DCR", "DCR") ||
+           onnx_refuse(call, HK_INVALID_ARGUMENT, "mode is neither DCR nor CRD");
+}
+
 static bool run_space_to_depth(onnx_call *call)
 {
     hk_array *x = onnx_in(call, 0);
     const int64_t block = x ? block_of(call, x) : 0;
     if (block == 0)
         return x ? false : onnx_out(call, 0, NULL);
-    const int64_t n = hk_dim(x, 0), c = hk_dim(x, 1), h = hk_dim(x, 2), w = hk_dim(x, 3);
+    const int64_t h = hk_dim(x, 2), w = hk_dim(x, 3);
+    bool crd;
     if (h % block || w % block)
         return onnx_refuse(call, HK_INVALID_ARGUMENT,
                            "blocksize %" PRId64 " does not divide %" PRId64 " and %" PRId64, block,
                            h, w);
-    x = hk_reshape(x, hk_shape(n, c, h / block, block, w / block, block));
-    if (onnx_text_is(call, "mode", "CRD", "DCR"))
-        x = hk_permute_dims(x, hk_shape(0, 1, 3, 5, 2, 4));
-    else if (onnx_text_is(call, "mode", "DCR", "DCR"))
-        x = hk_permute_dims(x, hk_shape(0, 3, 5, 1, 2, 4));
-    else
-        return onnx_refuse(call, HK_INVALID_ARGUMENT, "mode is neither DCR nor CRD");
-    return onnx_out(call, 0, hk_reshape(x, hk_shape(n, c * block * block, h / block, w / block)));
+    return read_crd(call, &crd) && onnx_out(call, 0, hk_space_to_depth(x, block, crd));
 }
 
 static bool run_depth_to_space(onnx_call *call)
@@ -466,23 +467,14 @@ static bool run_depth_to_space(onnx_call *call)
     const int64_t block = x ? block_of(call, x) : 0;
     if (block == 0)
         return x ? false : onnx_out(call, 0, NULL);
-    const int64_t n = hk_dim(x, 0), c = hk_dim(x, 1), h = hk_dim(x, 2), w = hk_dim(x, 3);
+    const int64_t c = hk_dim(x, 1);
+    bool crd;
     if (c % (block * block))
         return onnx_refuse(call, HK_INVALID_ARGUMENT,
                            "%" PRId64 " channels are no multiple of the square of blocksize, "
                            "%" PRId64,
                            c, block);
-    const int64_t channels = c / (block * block);
-    if (onnx_text_is(call, "mode", "CRD", "DCR")) {
-        x = hk_reshape(x, hk_shape(n, channels, block, block, h, w));
-        x = hk_permute_dims(x, hk_shape(0, 1, 4, 2, 5, 3));
-    } else if (onnx_text_is(call, "mode", "DCR", "DCR")) {
-        x = hk_reshape(x, hk_shape(n, block, block, channels, h, w));
-        x = hk_permute_dims(x, hk_shape(0, 3, 4, 1, 5, 2));
-    } else {
-        return onnx_refuse(call, HK_INVALID_ARGUMENT, "mode is neither DCR nor CRD");
-    }
-    return onnx_out(call, 0, hk_reshape(x, hk_shape(n, channels, h * block, w * block)));
+    return read_crd(call, &crd) && onnx_out(call, 0, hk_depth_to_space(x, block, crd));
 }
 
 const onnx_row onnx_rows_shape[] = {
