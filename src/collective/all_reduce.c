@@ -25,7 +25,6 @@ typedef struct reduction {
     int count;
     int64_t size; /* elements of each */
     hk_all_reduce_algorithm algorithm;
-    int centre; /* of a small sum: the device that makes it, in turn */
 } reduction;
 
 static hki_device *device_of(const hk_array *x)
@@ -247,23 +246,20 @@ static void reduce_parts(const reduction *self)
 
 static void reduce_central(const reduction *self)
 {
-    const int centre = self->centre;
-    hk_array *const *arrays = self->arrays, *sum = arrays[centre];
-    if (!reaches_all(self, device_of(sum))) {
-        reduce_in_chunks(self, centre, 0, self->size, true);
+    hk_array *const *arrays = self->arrays;
+    if (!reaches_all(self, device_of(arrays[0]))) {
+        reduce_in_chunks(self, 0, 0, self->size, true);
         return;
     }
-    if (!hki_reduce_issue(device_of(sum), operation, arrays, self->count, &arrays[centre], 1, 0,
+    if (!hki_reduce_issue(device_of(arrays[0]), operation, arrays, self->count, arrays, 1, 0,
                           self->size))
         return;
-    for (int i = 0; i < self->count; i++) {
-        if (i == centre)
-            continue;
-        if (device_of(arrays[i])->class->can_access(device_of(arrays[i]), device_of(sum)))
-            hki_reduce_issue(device_of(arrays[i]), operation, &arrays[centre], 1, &arrays[i], 1, 0,
+    for (int i = 1; i < self->count; i++) {
+        if (device_of(arrays[i])->class->can_access(device_of(arrays[i]), device_of(arrays[0])))
+            hki_reduce_issue(device_of(arrays[i]), operation, arrays, 1, &arrays[i], 1, 0,
                              self->size);
         else
-            hki_transfer(arrays[i], arrays[centre], operation, HKI_TRANSFER_COLLECTIVE);
+            hki_transfer(arrays[i], arrays[0], operation, HKI_TRANSFER_COLLECTIVE);
     }
 }
 
@@ -290,13 +286,12 @@ static void reduce(const reduction *self)
 {
     hk_array *const *arrays = self->arrays;
     const uint64_t bytes = (uint64_t)self->size * hk_dtype_bytes(arrays[0]->dtype);
-    hki_device *centre = device_of(arrays[self->centre]);
+    hki_device *first = device_of(arrays[0]);
     bool is_small = self->algorithm == HK_ALL_REDUCE_DEFAULT && bytes <= HKI_ALL_REDUCE_SMALL_BYTES;
-    if (self->algorithm == HK_ALL_REDUCE_CENTRAL || (is_small && !reaches_all(self, centre)))
+    if (self->algorithm == HK_ALL_REDUCE_CENTRAL || (is_small && !reaches_all(self, first)))
         reduce_central(self);
     else if (is_small)
-        hki_reduce_issue(centre, operation, arrays, self->count, arrays, self->count, 0,
-                         self->size);
+        hki_reduce_issue(first, operation, arrays, self->count, arrays, self->count, 0, self->size);
     else
         reduce_parts(self);
 }
@@ -305,7 +300,7 @@ static void reduce(const reduction *self)
 
 void hki_reduce_part(hk_array *const *arrays, int count, int index, int64_t begin, int64_t end)
 {
-    const reduction self = {arrays, count, hk_size(arrays[0]), HK_ALL_REDUCE_PARTS, 0};
+    const reduction self = {arrays, count, hk_size(arrays[0]), HK_ALL_REDUCE_PARTS};
     if (count < 2 || begin >= end)
         return;
     if (reaches_all(&self, device_of(arrays[index])))
@@ -318,7 +313,7 @@ void hki_reduce_part(hk_array *const *arrays, int count, int index, int64_t begi
 void hki_spread_part(hk_array *const *arrays, int count, int index, int64_t begin, int64_t end)
 {
     HK_SCOPE;
-    const reduction self = {arrays, count, hk_size(arrays[0]), HK_ALL_REDUCE_PARTS, 0};
+    const reduction self = {arrays, count, hk_size(arrays[0]), HK_ALL_REDUCE_PARTS};
     hk_array **parts = count > 1 && begin < end ? calloc((size_t)count, sizeof *parts) : NULL;
     for (int i = 0; parts && i < count; i++)
         parts[i] = part_view(arrays[i], begin, end);
@@ -387,8 +382,7 @@ static void reduce_all(const call_options *options, hk_array *const *arrays, con
 {
     for (int i = 0; i < options->count; i++) {
         hk_array *const *its = arrays + order[i] * options->n;
-        const reduction self = {its, options->n, its[0]->size, options->algorithm,
-                                order[i] % options->n};
+        const reduction self = {its, options->n, its[0]->size, options->algorithm};
         if (self.size == 0)
             continue;
         if (library_reduces(&self)) {
