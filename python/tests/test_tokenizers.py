@@ -137,6 +137,7 @@ def test_files_that_are_none(tmp_path):
         hk.Tokenizer(path)
 
 
+@pytest.mark.skipif("HOCKET_PYTHON_SANITIZER" in os.environ, reason="another compiler's program lacks the sanitizer's library")
 def test_guide(tmp_path):
     """The program of docs/TEXT.md, built as it says."""
     if not (LIBRARY / "libhocket.so").exists():
