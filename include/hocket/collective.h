@@ -21,18 +21,21 @@ typedef enum hk_all_reduce_algorithm {
 /* Replaces each of n arrays, one per device, by their sum, in place. One shape and dtype (not bool, float16 or bfloat16; complex
  * numbers not on GPUs), no two of them overlapping. The sum of n arrays is that of the first n - n / 2 plus that of the others, so
  * that every array holds the same bytes afterwards, whichever the algorithm. With one array nothing is done.
- * Between GPUs it is NCCL's where that is installed: the same bytes on all of them and on each run, in an order that follows the
- * machine's links; a named algorithm, or hk_runtime_options.cuda_own_sums, has the order above.
+ *
+ * Between GPUs it is NCCL's where that is installed: the same bytes on all of them and on each run,
+ * in an order that follows the machine's links. A named algorithm, or
+ * hk_runtime_options.cuda_own_sums, has the order above.
  *
  * An input that fails fails all arrays by its record; a list that cannot be reduced fails all arrays.
  * Failure is kept by byte range: parts that had no failed input are summed. */
-/* The same of `count` lists: arrays[i * n + d] is array i on device d. Gradients are summed in the order in which they are
- * written; where NCCL sums, as many at once as make up 4 MiB, which then fail together. No array of one list may overlap one of
- * another. A list that cannot be reduced fails its own arrays, and nothing is summed. */
-HK_API void hk_all_reduce_list(hk_array *const *arrays, int n, int count,
-                               hk_all_reduce_algorithm algorithm);
 HK_API void hk_all_reduce(hk_array *const *arrays, int n);
 HK_API void hk_all_reduce_by(hk_array *const *arrays, int n, hk_all_reduce_algorithm algorithm);
+/* The same of `count` lists: arrays[i * n + d] is array i on device d, borrowed, as above.
+ * Gradients are summed in the order in which they are written. Where NCCL sums, as many at once as
+ * make up 4 MiB, which then fail together. No array of one list may overlap one of another. A list
+ * that cannot be reduced fails its own arrays, and then nothing is summed. Does not wait. */
+HK_API void hk_all_reduce_list(hk_array *const *arrays, int n, int count,
+                               hk_all_reduce_algorithm algorithm);
 
 /* Splits the first axis of x into n consecutive slices and puts slice i on devices[i] as out[i]: a
  * view of x where x is on that device already, a copy otherwise. shares[i] is the size of slice i,

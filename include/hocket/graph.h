@@ -43,11 +43,15 @@ typedef struct hk_capture_options {
      * rounding shows, and where one of those calls fails everything that they write does. And what is made only to be copied
      * is made in the copy's place, so that where it fails nothing is left there for hk_recover. Weights that the graph does
      * not write are kept rearranged, in about as much memory again (two and a half times for 5 x 5 kernels), until somebody
-     * writes them or the graph goes. And neighbouring calls of a GPU
-     * are one task, which it does from its recording of an earlier replay (a CUDA graph); sums over devices and ranks, and a
-     * program's own kernels, come between such tasks. Bytes and failures are those of the calls, but an input that has failed
-     * fails all that the task writes, and of a gradient that fails nothing is left for hk_recover; what is made within has
-     * memory that the graph keeps from its first replay on. Either way the bytes are the same at each replay and in each engine. */
+     * writes them or the graph goes.
+     *
+     * And neighbouring calls of a GPU are one task, which it does from its recording of an earlier
+     * replay (a CUDA graph). Sums over devices and ranks, and a program's own kernels, come between
+     * such tasks. Bytes and failures are those of the calls, but an input that has failed fails all
+     * that the task writes, and of a gradient that fails nothing is left for hk_recover. What is
+     * made within has memory that the graph keeps from its first replay on.
+     *
+     * Either way the bytes are the same at each replay and in each engine. */
     bool exact;
 } hk_capture_options;
 

@@ -40,13 +40,12 @@
  * Shelves. Each header may be included by itself:
  *
  *     core    base.h status.h device.h array.h index.h number.h random.h runtime.h version.h
- *     calls   ops.h (all operators) kernel.h (a program's own functions) call.h operator.h (by name)
- *     train   autograd.h nn.h optim.h graph.h (captured steps) weights.h (files of modules) checkpoint.h
- *     data    data.h data_sets.h text.h io.h
- *     models  model.h (networks that others made) tokenizer.h generate.h (texts)
- *     world   collective.h (devices of a process) world.h (processes, machines) owners.h (one
- *             program on all of them) split.h (a network over several)
- *     tools   trace.h */
+ *     calls   ops.h (all operators) kernel.h (a program's own functions) call.h operator.h (by
+ * name) train   autograd.h nn.h optim.h graph.h (captured steps) weights.h (files of modules)
+ * checkpoint.h data    data.h data_sets.h text.h io.h models  model.h (networks that others made)
+ * tokenizer.h generate.h (texts) world   collective.h (devices of a process) world.h (processes,
+ * machines) owners.h (one program on all of them) split.h (a network over several) tools   trace.h
+ */
 #ifndef HOCKET_HOCKET_H
 #define HOCKET_HOCKET_H
 

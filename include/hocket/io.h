@@ -3,7 +3,8 @@
  *     const hk_save_entry entries[] = {{"linear.weight", w}, {"linear.bias", b}};
  *     const hk_metadata_entry metadata[] = {{"step", "1200"}};
  *     const hk_status *status = hk_save("model.safetensors", entries, 2,
- *                                       &(hk_save_options){.metadata = metadata, .metadata_count = 1});
+ *                                       &(hk_save_options){.metadata = metadata, .metadata_count =
+ * 1});
  *
  *     hk_archive *archive = hk_load("model.safetensors", hk_device_named("cpu:0"), NULL);
  *     hk_array *weight = hk_archive_get(archive, "linear.weight");
@@ -12,16 +13,17 @@
  * What each format keeps:
  *
  *     safetensors   any number of arrays of all dtypes, and metadata: texts by name
- *     npz           any number of arrays of all dtypes but bfloat16; NumPy's, a zip file of npy files
- *     npy           one array of any dtype but bfloat16, without a name
- *     torch         read only: what torch.save writes (.pt, .pth, .bin), tensors, numbers and texts in dicts and lists. Names are
- *                   the keys on the way, "model.0.weight", numbers and texts are metadata by such names. The pickle in it calls
- *                   nothing: it may name what rebuilds tensors, dicts and sets, and else is refused
- *     shards        read only: arrays of several files, by an index beside them, NAME.index.json, as Hugging Face's libraries write
- *                   it; safetensors or torch
+ *     npz           any number of arrays of all dtypes but bfloat16; NumPy's, a zip file of npy
+ * files npy           one array of any dtype but bfloat16, without a name torch         read only:
+ * what torch.save writes (.pt, .pth, .bin), tensors, numbers and texts in dicts and lists. Names
+ * are the keys on the way, "model.0.weight", numbers and texts are metadata by such names. The
+ * pickle in it calls nothing: it may name what rebuilds tensors, dicts and sets, and else is
+ * refused shards        read only: arrays of several files, by an index beside them,
+ * NAME.index.json, as Hugging Face's libraries write it; safetensors or torch
  *
- * Files are little-endian and in C order; npy files in another order are read too. Files are taken as hostile: what is damaged,
- * cut short or not what it claims to be gives an error that names the file and the array. */
+ * Files are little-endian and in C order; npy files in another order are read too. Files are taken
+ * as hostile: what is damaged, cut short or not what it claims to be gives an error that names the
+ * file and the array. */
 #ifndef HOCKET_IO_H
 #define HOCKET_IO_H
 
@@ -30,7 +32,8 @@
 HK_BEGIN_DECLS
 
 typedef enum hk_file_format {
-    HK_FORMAT_BY_NAME, /* by the path's ending: .safetensors, .npy, .npz; .pt, .pth, .bin; .index.json */
+    HK_FORMAT_BY_NAME, /* by the path's ending: .safetensors, .npy, .npz; .pt, .pth, .bin;
+                          .index.json */
     HK_FORMAT_SAFETENSORS,
     HK_FORMAT_NPY,
     HK_FORMAT_NPZ,
@@ -97,9 +100,10 @@ typedef struct hk_load_options {
     bool map;
 } hk_load_options;
 
-/* Opens a file: reads which arrays it has, and checks all that can be told without their values. Never NULL: what cannot be read
- * is a failed archive. Arrays will be on `device`; a zeroed one is the default. Blocks while it reads. The result belongs to
- * the caller. options may be NULL. Failures: HK_NOT_FOUND, HK_IO, HK_BAD_DATA, HK_INVALID_ARGUMENT, HK_OUT_OF_MEMORY; HK_UNSUPPORTED
+/* Opens a file: reads which arrays it has, and checks all that can be told without their values.
+ * Never NULL: what cannot be read is a failed archive. Arrays will be on `device`; a zeroed one is
+ * the default. Blocks while it reads. The result belongs to the caller. options may be NULL.
+ * Failures: HK_NOT_FOUND, HK_IO, HK_BAD_DATA, HK_INVALID_ARGUMENT, HK_OUT_OF_MEMORY; HK_UNSUPPORTED
  * (a pickle that names what is not made here, or a compressed member). */
 HK_API hk_archive *hk_load(const char *path, hk_device device, const hk_load_options *options);
 HK_API hk_archive *hk_archive_retain(hk_archive *archive);
@@ -140,9 +144,11 @@ HK_API size_t hk_archive_metadata_count(const hk_archive *archive);
 HK_API const char *hk_archive_metadata_key(const hk_archive *archive, size_t i);
 HK_API const char *hk_archive_metadata(const hk_archive *archive, const char *key);
 
-/* How a file of torch.save nests, as JSON, which lives as long as the archive; NULL for other formats. Texts, numbers, null and
- * lists are themselves (not-a-number is NaN, infinity Infinity), tensors {"array": NAME}, and {"dict": [[KEY, VALUE], …]},
- * {"tuple": […]} and {"set": […]} are those of Python. Bytes are {"bytes": []}: what they were is not kept. */
+/* How a file of torch.save nests, as JSON, which lives as long as the archive; NULL for other
+ * formats. Texts, numbers, null and lists are themselves (not-a-number is NaN, infinity Infinity),
+ * tensors {"array": NAME}, and {"dict": [[KEY, VALUE], …]},
+ * {"tuple": […]} and {"set": […]} are those of Python. Bytes are {"bytes": []}: what they were is
+ * not kept. */
 HK_API const char *hk_archive_structure(const hk_archive *archive);
 
 /* The same with the source position of the call: see HK_SOURCE. */

@@ -267,10 +267,12 @@ HK_API int hk_module_entries(hk_module *module, hk_module_entry *entries, int ca
  * shape that does not fit. Borrowed, like all statuses. */
 HK_API const hk_status *hk_module_set(hk_module *module, const char *path, hk_array *x);
 
-/* Names of arrays of a tree: Hocket's own, those of hk_module_entries; or those of the same layers in PyTorch. There modules are
- * called as here; gamma and beta are "weight" and "bias", mean and variance "running_mean" and "running_var"; an array of a
- * recurrent layer has "_l0" behind its name, one of child 1_reversed of a stack "_l1_reverse", without the child's name; and query,
- * key and value of attention are thirds of "in_proj_weight" and "in_proj_bias", output is "out_proj". Layouts are the same. */
+/* Names of arrays of a tree: Hocket's own, those of hk_module_entries; or those of the same layers
+ * in PyTorch. There modules are called as here; gamma and beta are "weight" and "bias", mean and
+ * variance "running_mean" and "running_var"; an array of a recurrent layer has "_l0" behind its
+ * name, one of child 1_reversed of a stack "_l1_reverse", without the child's name; and query, key
+ * and value of attention are thirds of "in_proj_weight" and "in_proj_bias", output is "out_proj".
+ * Layouts are the same. */
 typedef enum hk_name_style { HK_NAMES_OWN, HK_NAMES_TORCH } hk_name_style;
 
 typedef struct hk_module_name {
@@ -280,8 +282,8 @@ typedef struct hk_module_name {
     int part, parts; /* rows part n to (part + 1) n of the array of that name; parts 1: all of it */
     bool is_buffer;
 } hk_module_name;
-/* All arrays of the tree with their names, paths and names being relative to it; those of layers also before the first call. At most
- * capacity are written. Returns how many there are. */
+/* All arrays of the tree with their names, paths and names being relative to it; those of layers
+ * also before the first call. At most capacity are written. Returns how many there are. */
 HK_API int hk_module_names(hk_module *module, hk_name_style style, hk_module_name *names,
                            int capacity);
 

@@ -93,9 +93,10 @@ typedef struct hk_runtime_options {
         cuda_memory_bytes; /* HOCKET_CUDA_MEMORY: bytes of arrays per CUDA device at most; default: no limit */
     /* HOCKET_TF32=1: products and convolutions of float32 on GPUs may round their factors to TF32's 10 bits. */
     bool cuda_tf32;
-    /* HOCKET_NCCL=0: hk_all_reduce among GPUs is not NCCL's, whose order follows the machine's links, so that sums may differ in
-     * the last bits from those of other devices, and of another number of GPUs. Own sums have the same bytes on any of them, and cost
-     * copies and additions array by array, by way of the host where GPUs cannot reach each other. */
+    /* HOCKET_NCCL=0: hk_all_reduce among GPUs is not NCCL's, whose order follows the machine's
+     * links, so that sums may differ in the last bits from those of other devices, and of another
+     * number of GPUs. Own sums have the same bytes on any of them, and cost copies and additions
+     * array by array, by way of the host where GPUs cannot reach each other. */
     bool cuda_own_sums;
     /* HOCKET_FLUSH_SUBNORMALS=1: every task on CPU devices and simulated ones takes subnormal
      * operands for 0 and gives 0 for subnormal results, in float32 and float64; halves, whose

@@ -21,8 +21,6 @@ struct text_decoder {
     size_t count, capacity;
 };
 
-enum { MOST_DEPTH = 16 };
-
 /* ---- reading --------------------------------------------------------------------------------- */
 
 static step *add(text_decoder *self, kind its, hk_text_problem *problem)
@@ -80,23 +78,15 @@ static bool read_step(text_decoder *self, const json_t *json, const char *type,
     return text_refuse_type(json, "a decoder", problem);
 }
 
-static bool read_any(text_decoder *self, const json_t *json, int depth, hk_text_problem *problem)
+static bool read_any(void *argument, const json_t *json, int depth, hk_text_problem *problem)
 {
+    text_decoder *self = argument;
     const char *type = text_type_of(json);
     if (!type)
         return text_refuse_type(json, "decoder", problem);
     if (strcmp(type, "Sequence"))
         return read_step(self, json, type, problem);
-    const json_t *list = json_object_get(json, "decoders");
-    if (!json_is_array(list) || depth == MOST_DEPTH)
-        return text_wrong(problem, HK_BAD_DATA,
-                          "decoder of type \"Sequence\": decoders is no list, or one within %d "
-                          "others",
-                          MOST_DEPTH);
-    for (size_t i = 0; i < json_array_size(list); i++)
-        if (!read_any(self, json_array_get(list, i), depth + 1, problem))
-            return false;
-    return true;
+    return text_read_sequence(json, "decoder", "decoders", depth, read_any, self, problem);
 }
 
 bool text_decoder_read(const json_t *json, text_decoder **decoder, hk_text_problem *problem)

@@ -97,6 +97,23 @@ const char *text_type_of(const json_t *object)
     return json_string_value(json_object_get(object, "type"));
 }
 
+bool text_read_sequence(const json_t *object, const char *what, const char *key, int depth,
+                        bool (*read)(void *self, const json_t *json, int depth,
+                                     hk_text_problem *problem),
+                        void *self, hk_text_problem *problem)
+{
+    enum { MOST_DEPTH = 16 };
+    const json_t *list = json_object_get(object, key);
+    if (!json_is_array(list) || depth == MOST_DEPTH)
+        return text_wrong(problem, HK_BAD_DATA,
+                          "%s of type \"Sequence\": %s is no list, or one within %d others", what,
+                          key, MOST_DEPTH);
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (!read(self, json_array_get(list, i), depth + 1, problem))
+            return false;
+    return true;
+}
+
 bool text_refuse_type(const json_t *object, const char *what, hk_text_problem *problem)
 {
     const char *type = text_type_of(object);

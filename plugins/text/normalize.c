@@ -30,8 +30,6 @@ struct text_normalizer {
     size_t count, capacity;
 };
 
-enum { MOST_DEPTH = 16 };
-
 /* ---- reading --------------------------------------------------------------------------------- */
 
 static step *add(text_normalizer *self, hk_text_problem *problem)
@@ -106,8 +104,9 @@ static bool read_step(step *it, const json_t *json, const char *type, hk_text_pr
     return text_refuse_type(json, "a normalizer", problem);
 }
 
-static bool read(text_normalizer *self, const json_t *json, int depth, hk_text_problem *problem)
+static bool read(void *argument, const json_t *json, int depth, hk_text_problem *problem)
 {
+    text_normalizer *self = argument;
     const char *type = text_type_of(json);
     if (!type)
         return text_refuse_type(json, "normalizer", problem);
@@ -115,16 +114,7 @@ static bool read(text_normalizer *self, const json_t *json, int depth, hk_text_p
         step *it = add(self, problem);
         return it && read_step(it, json, type, problem);
     }
-    const json_t *list = json_object_get(json, "normalizers");
-    if (!json_is_array(list) || depth == MOST_DEPTH)
-        return text_wrong(problem, HK_BAD_DATA,
-                          "normalizer of type \"Sequence\": normalizers is no list, or one within "
-                          "%d others",
-                          MOST_DEPTH);
-    for (size_t i = 0; i < json_array_size(list); i++)
-        if (!read(self, json_array_get(list, i), depth + 1, problem))
-            return false;
-    return true;
+    return text_read_sequence(json, "normalizer", "normalizers", depth, read, self, problem);
 }
 
 bool text_normalizer_read(const json_t *json, text_normalizer **normalizer,

@@ -132,26 +132,17 @@ static bool read_template(text_template *self, const json_t *json, const char *k
     return true;
 }
 
-static bool read_one(text_processor *self, const json_t *json, int depth, hk_text_problem *problem)
+static bool read_one(void *argument, const json_t *json, int depth, hk_text_problem *problem)
 {
-    enum { MOST_DEPTH = 16 };
+    text_processor *self = argument;
     const char *type = text_type_of(json);
     if (!type)
         return text_refuse_type(json, "post_processor", problem);
     if (!strcmp(type, "ByteLevel")) /* of offsets alone */
         return true;
-    if (!strcmp(type, "Sequence")) {
-        const json_t *list = json_object_get(json, "processors");
-        if (!json_is_array(list) || depth == MOST_DEPTH)
-            return text_wrong(problem, HK_BAD_DATA,
-                              "post_processor of type \"Sequence\": processors is no list, or one "
-                              "within %d others",
-                              MOST_DEPTH);
-        for (size_t i = 0; i < json_array_size(list); i++)
-            if (!read_one(self, json_array_get(list, i), depth + 1, problem))
-                return false;
-        return true;
-    }
+    if (!strcmp(type, "Sequence"))
+        return text_read_sequence(json, "post_processor", "processors", depth, read_one, self,
+                                  problem);
     if (self->single.count || self->pair.count)
         return text_wrong(problem, HK_UNSUPPORTED,
                           "post_processor of type \"Sequence\": a second one that adds tokens, "

@@ -29,8 +29,6 @@ struct text_splitter {
     size_t count, capacity;
 };
 
-enum { MOST_DEPTH = 16 };
-
 /* Radford et al. 2019: contractions, words, numbers and the rest, each with the blank before it. */
 static const char gpt2[] =
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
@@ -141,8 +139,9 @@ static bool read_bert(text_splitter *self, const json_t *json, hk_text_problem *
                problem) != NULL;
 }
 
-static bool read_any(text_splitter *self, const json_t *json, int depth, hk_text_problem *problem)
+static bool read_any(void *argument, const json_t *json, int depth, hk_text_problem *problem)
 {
+    text_splitter *self = argument;
     static const struct {
         const char *type;
         bool (*read)(text_splitter *self, const json_t *json, hk_text_problem *problem);
@@ -156,16 +155,8 @@ static bool read_any(text_splitter *self, const json_t *json, int depth, hk_text
             return rows[i].read(self, json, problem);
     if (!type || strcmp(type, "Sequence"))
         return text_refuse_type(json, "a pre_tokenizer", problem);
-    const json_t *list = json_object_get(json, "pretokenizers");
-    if (!json_is_array(list) || depth == MOST_DEPTH)
-        return text_wrong(problem, HK_BAD_DATA,
-                          "pre_tokenizer of type \"Sequence\": pretokenizers is no list, or one "
-                          "within %d others",
-                          MOST_DEPTH);
-    for (size_t i = 0; i < json_array_size(list); i++)
-        if (!read_any(self, json_array_get(list, i), depth + 1, problem))
-            return false;
-    return true;
+    return text_read_sequence(json, "pre_tokenizer", "pretokenizers", depth, read_any, self,
+                              problem);
 }
 
 bool text_splitter_read(const json_t *json, text_splitter **splitter, hk_text_problem *problem)

@@ -110,6 +110,12 @@ bool text_need_string(const json_t *object, const char *what, const char *key, t
                       hk_text_problem *problem);
 /* The member "type" of a component, as text; NULL: there is none. */
 const char *text_type_of(const json_t *object);
+/* Reads the components of one of type "Sequence", the list `key` within it, one by one. depth: of
+ * how many others it is a part. `what`: for people, as "decoder". */
+bool text_read_sequence(const json_t *object, const char *what, const char *key, int depth,
+                        bool (*read)(void *self, const json_t *json, int depth,
+                                     hk_text_problem *problem),
+                        void *self, hk_text_problem *problem);
 /* Says that `what` has a type that is not read. False. */
 bool text_refuse_type(const json_t *object, const char *what, hk_text_problem *problem);
 

@@ -41,6 +41,11 @@ def test_all_reduce_and_split(devices):
     sums = [array([1, 2], devices[0]), array([10, 20], devices[1])]
     hk.all_reduce(sums)
     assert sums[0].tolist() == sums[1].tolist() == [11, 22]
+    lists = [[array([1, 2], devices[0]), array([3, 4], devices[1])], [array([5.], devices[0]), array([6.], devices[1])]]
+    hk.all_reduce(lists)
+    assert [[x.tolist() for x in each] for each in lists] == [[[4, 6], [4, 6]], [[11], [11]]]
+    with pytest.raises(ValueError, match="each has one for each device"):
+        hk.all_reduce([lists[0], lists[1][:1]])
 
 
 def test_refusals_of_shared_work():

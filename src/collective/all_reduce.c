@@ -395,8 +395,8 @@ static void reduce_all(const call_options *options, hk_array *const *arrays, con
     flush(at_once);
 }
 
-/* Arrays with gaps are reduced in copies without, which are written back. */
-static bool reduce_gathered(const call_options *options, hk_array *const *arrays)
+/* Arrays with gaps are reduced in copies without, which are written back. False: no host memory. */
+static bool reduce_lists(const call_options *options, hk_array *const *arrays)
 {
     HK_SCOPE;
     const int all = options->n * options->count;
@@ -444,7 +444,7 @@ void(hk_all_reduce_list)(hk_array *const *arrays, int n, int count,
     if (capture)
         hki_hooks.capture->compound_begin(capture, operation, again, arrays, n * count, &options,
                                           sizeof options, HKI_EARLY_BYTES);
-    if (!reduce_gathered(&options, arrays))
+    if (!reduce_lists(&options, arrays))
         for (int i = 0; i < count; i++)
             refuse(arrays + i * n, n, HK_OUT_OF_MEMORY, "out of host memory");
     if (capture)

@@ -190,6 +190,28 @@ static void test_views(void)
         CHECK(after[i] == (float)(2 * (i % 12) + 12));
 }
 
+/* Several at once, of other sizes and dtypes, one of them with gaps. */
+static void test_list(void)
+{
+    HK_SCOPE;
+    enum { LISTS = 4, N = 2 };
+    const int64_t sizes[LISTS] = {1000, 1, 300007, 0};
+    hk_array *arrays[(LISTS + 2) * N], **whole = arrays + LISTS * N, **gaps = whole + N;
+    for (int i = 0; i < LISTS; i++)
+        make(arrays + i * N, N, sizes[i]);
+    for (int d = 0; d < N; d++) {
+        whole[d] = hk_full(hk_shape(70), d + 1, HK_I64, device_of(d));
+        gaps[d] = hk_slice_step(hk_full(hk_shape(9), d + 1, HK_F64, device_of(d)), 0, 0, 9, 2);
+    }
+    hk_all_reduce_list(arrays, N, LISTS + 2, HK_ALL_REDUCE_DEFAULT);
+    for (int i = 0; i < LISTS; i++)
+        CHECK(holds_sums(arrays + i * N, N, sizes[i]));
+    for (int d = 0; d < N; d++) {
+        CHECK(hk_item(hk_min(whole[d], NULL), NULL) == 3);
+        CHECK(hk_item(hk_max(gaps[d], NULL), NULL) == 3);
+    }
+}
+
 /* ---- failures -------------------------------------------------------------------------------- */
 
 static const char *refusal(hk_array *const *arrays, int n)
@@ -241,6 +263,23 @@ static void test_refused(void)
     x = NEW(2);
     hk_all_reduce(&x, 1);
     CHECK(hk_ok(hk_wait(x)));
+    CHECK(hk_ok(hk_wait_all()));
+}
+
+/* One list that cannot be reduced fails, and the others stay as they are. */
+static void test_refused_list(void)
+{
+    HK_SCOPE;
+    hk_array *arrays[] = {NEW(2), NEW(2), NEW(3), NEW(4)};
+    hk_all_reduce_list(arrays, 2, 2, HK_ALL_REDUCE_DEFAULT);
+    CHECK(!hk_ok(hk_wait(arrays[2])) && !hk_ok(hk_wait(arrays[3])));
+    for (int d = 0; d < 2; d++)
+        CHECK(hk_item(hk_max(arrays[d], NULL), NULL) == 1);
+    clear_failures();
+    hk_all_reduce_list(arrays, 2, -1, HK_ALL_REDUCE_DEFAULT);
+    CHECK_EQ_I64(hk_status_count(hk_wait_all()), 1);
+    clear_failures();
+    hk_all_reduce_list(NULL, 2, 0, HK_ALL_REDUCE_DEFAULT);
     CHECK(hk_ok(hk_wait_all()));
 }
 
@@ -449,7 +488,9 @@ static void test_all(void)
     test_many();
     test_dtypes();
     test_views();
+    test_list();
     test_refused();
+    test_refused_list();
     test_complex();
     test_failed_input();
     test_split();

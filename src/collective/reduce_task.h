@@ -12,9 +12,9 @@ bool hki_reduce_issue(hki_device *device, const char *operation, hk_array *const
                       int input_count, hk_array *const *outputs, int output_count, int64_t begin,
                       int64_t end);
 
-/* Issues a task of array_count sums: arrays[i * count + d], of device d, becomes that of all devices' i-th, by the library of
- * their devices, whose class has agreed to it (has_all_reduce). Of one dtype, none of them empty, and no two of them sharing
- * memory. Otherwise the same. */
+/* Issues a task of array_count sums: arrays[i * count + d], of device d, becomes that of all
+ * devices' i-th, by the library of their devices, whose class has agreed to it (has_all_reduce). Of
+ * one dtype, none of them empty, and no two of them sharing memory. Otherwise the same. */
 void hki_reduce_issue_library(const char *operation, hk_array *const *arrays, int count,
                               int array_count);
 

@@ -1,8 +1,9 @@
-/* In which order arrays go into buckets: gradients as they were last written, by the issue number of their last writer. So the
- * first bucket begins while a backward pass still works on what is in the others, in whatever order a list names them.
+/* In which order arrays go into buckets: gradients as they were last written, by the issue number
+ * of their last writer. So the first bucket begins while a backward pass still works on what is in
+ * the others, in whatever order a list names them.
  *
- * Ranks issue the same calls in the same order, replays too; so their orders are the same, and they tell each other. Only
- * gradients: a rank may have written other arrays by itself. */
+ * Ranks issue the same calls in the same order, replays too; so their orders are the same, and they
+ * tell each other. Only gradients: a rank may have written other arrays by itself. */
 #include "collective/write_order.h"
 #include "engine/core/watch.h"
 

@@ -1,4 +1,5 @@
-/* What a segment of a replay does as one task: steps in the order of calls, and where their arrays lie. */
+/* What a segment of a replay does as one task: steps in the order of calls, and where their arrays
+ * lie. */
 #include "graph/recorded_task.h"
 
 #include <inttypes.h>

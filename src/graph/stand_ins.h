@@ -35,8 +35,8 @@ typedef struct hki_stand_ins {
     char **last; /* addresses of the replay before; NULL elements: none */
 } hki_stand_ins;
 
-/* For so many reads and writes of the graph's calls at most, which are the device's. False: no host memory; deinit is
- * due all the same. */
+/* For so many reads and writes of the graph's calls at most, which are the device's. False: no host
+ * memory; deinit is due all the same. */
 bool hki_stand_ins_init(hki_stand_ins *self, const hk_graph *graph, hki_device *device,
                         int touch_count);
 /* The graph reads (HKI_READ) or writes these bytes of a slot. */

@@ -12,7 +12,8 @@ typedef struct hki_io_entry {
         unsupported; /* owned; why no array can be made of it; NULL: one can, and all below is set */
     hk_dims shape;
     hk_dtype dtype;
-    /* Elements lie so many apart along each axis, within span_bytes from the first to the last; else side by side in C order. */
+    /* Elements lie so many apart along each axis, within span_bytes from the first to the last;
+     * else side by side in C order. */
     bool is_strided;
     int64_t strides[HK_MAX_NDIM];
     uint64_t span_bytes;
@@ -35,8 +36,8 @@ typedef struct hki_io_contents {
     size_t *by_name; /* places in entries, in the order of names; made by hki_io_contents_finish */
     hki_io_text *metadata; /* in the order of keys, once finished */
     size_t metadata_count, metadata_capacity;
-    char *
-        structure; /* owned; how lists and dicts nest, as hk_archive_structure gives it; NULL: they do not */
+    char *structure; /* owned; how lists and dicts nest, as hk_archive_structure gives it; NULL:
+                        they do not */
 } hki_io_contents;
 
 /* Adds a copy; name and unsupported are taken, also when it fails. */

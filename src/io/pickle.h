@@ -1,6 +1,7 @@
-/* Python's pickles as values: opcodes of protocols 2 to 5, read without calling anything. What a pickle would call is a value
- * too, of the callable and its arguments; which callables it may name is its reader's closed list. Pickles are taken as hostile:
- * memory and time are a small multiple of their length. Values are numbered, and may be parts of several others, or of themselves.
+/* Python's pickles as values: opcodes of protocols 2 to 5, read without calling anything. What a
+ * pickle would call is a value too, of the callable and its arguments; which callables it may name
+ * is its reader's closed list. Pickles are taken as hostile: memory and time are a small multiple
+ * of their length. Values are numbered, and may be parts of several others, or of themselves.
  *
  * Source: Python's documentation of pickletools. */
 #ifndef HOCKET_IO_PICKLE_H
@@ -48,7 +49,8 @@ typedef struct hki_pickle_cell {
     uint32_t value, next;
 } hki_pickle_cell;
 
-/* The row of a callable in the closed list; -1: it is not there, and the error says so. Texts are not terminated. */
+/* The row of a callable in the closed list; -1: it is not there, and the error says so. Texts are
+ * not terminated. */
 typedef int (*hki_pickle_find_fn)(const char *module, size_t module_bytes, const char *name,
                                   size_t name_bytes, hki_io_error *error);
 
@@ -66,8 +68,8 @@ typedef struct hki_pickle {
 /* Longer ones are refused. */
 #define HKI_PICKLE_MOST_BYTES ((size_t)64 << 20)
 
-/* Reads the pickle that data begins with, and says how long it was in *used. data: at most so many bytes as above, and has to live
- * as long as self, which hki_pickle_deinit frees in any case. */
+/* Reads the pickle that data begins with, and says how long it was in *used. data: at most so many
+ * bytes as above, and has to live as long as self, which hki_pickle_deinit frees in any case. */
 bool hki_pickle_read(hki_pickle *self, const uint8_t *data, size_t bytes, hki_pickle_find_fn find,
                      size_t *used, hki_io_error *error);
 void hki_pickle_deinit(hki_pickle *self);

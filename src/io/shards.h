@@ -1,6 +1,8 @@
-/* Arrays in several files, and an index that says which is where, as Hugging Face's libraries write them: NAME.index.json,
+/* Arrays in several files, and an index that says which is where, as Hugging Face's libraries write
+ * them: NAME.index.json,
  *
- *     {"metadata": {"total_size": 4}, "weight_map": {"a.weight": "NAME-00001-of-00002.safetensors"}}
+ *     {"metadata": {"total_size": 4}, "weight_map": {"a.weight":
+ * "NAME-00001-of-00002.safetensors"}}
  *
  * Files are in the index's folder, and are safetensors or PyTorch's, by their endings. */
 #ifndef HOCKET_IO_SHARDS_H
@@ -14,8 +16,8 @@ typedef struct hki_io_sources {
     size_t count;
 } hki_io_sources;
 
-/* sources has the index alone, which was opened as `path`, and gets the files that it names; entries tell theirs by its place. What
- * has been opened stays in it, also when it fails. */
+/* sources has the index alone, which was opened as `path`, and gets the files that it names;
+ * entries tell theirs by its place. What has been opened stays in it, also when it fails. */
 bool hki_shards_read(const char *path, hki_io_sources *sources, hki_io_contents *contents,
                      hki_io_error *error);
 /* Closes and frees all. */

@@ -1,8 +1,9 @@
-/* What PyTorch's torch.save writes: a zip file of a pickle, NAME/data.pkl, and of the bytes of each storage, NAME/data/KEY, all
- * stored; before version 1.6 a row of pickles, and the bytes behind them. The pickle nests dicts, lists, numbers, texts and
- * tensors, which are views of storages.
+/* What PyTorch's torch.save writes: a zip file of a pickle, NAME/data.pkl, and of the bytes of each
+ * storage, NAME/data/KEY, all stored; before version 1.6 a row of pickles, and the bytes behind
+ * them. The pickle nests dicts, lists, numbers, texts and tensors, which are views of storages.
  *
- * Arrays are named by the keys on the way to them, "model.0.weight". Check sums are not looked at, which torch.save may leave out.
+ * Arrays are named by the keys on the way to them, "model.0.weight". Check sums are not looked at,
+ * which torch.save may leave out.
  *
  * Source: the files themselves, and PyTorch's documentation of its serialisation. */
 #ifndef HOCKET_IO_TORCH_H
@@ -11,8 +12,9 @@
 #include "io/contents.h"
 #include "io/pickle.h"
 
-/* Reads which tensors there are; numbers and texts become metadata, by name. Memory is a small multiple of the pickle's length;
- * arrays lie within the file, and have at most some times its bytes. */
+/* Reads which tensors there are; numbers and texts become metadata, by name. Memory is a small
+ * multiple of the pickle's length; arrays lie within the file, and have at most some times its
+ * bytes. */
 bool hki_torch_read(const hki_io_source *source, hki_io_contents *contents, hki_io_error *error);
 
 /* ---- between torch_read.c and torch_values.c --------------------------------------------------------------- */

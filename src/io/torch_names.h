@@ -9,8 +9,10 @@
 typedef enum hki_torch_role {
     HKI_TORCH_STORAGE,
     HKI_TORCH_DTYPE,
-    HKI_TORCH_TENSOR, /* (storage, offset, sizes, strides, wants gradient, hooks, [how it is to be seen]) */
-    HKI_TORCH_TENSOR_OF, /* (storage, offset, sizes, strides, wants gradient, hooks, dtype, [as above]) */
+    HKI_TORCH_TENSOR, /* (storage, offset, sizes, strides, wants gradient, hooks, [how it is to be
+                         seen]) */
+    HKI_TORCH_TENSOR_OF, /* (storage, offset, sizes, strides, wants gradient, hooks, dtype, [as
+                            above]) */
     HKI_TORCH_PARAMETER, /* (tensor, …) */
     HKI_TORCH_TYPED,     /* (one of the last three, class, arguments, attributes) */
     HKI_TORCH_CLASS,     /* of a tensor */

@@ -222,8 +222,9 @@ static bool read_zip(hki_torch_file *file, uint8_t **data, hki_io_error *error)
 
 /* ---- files before version 1.6 ---------------------------------------------------------------------------- */
 
-/* Pickles one behind the other: a number by which to know the file, a version, facts about the machine, the values, the keys of
- * storages. Then each storage, in that order: how many elements, and these. */
+/* Pickles one behind the other: a number by which to know the file, a version, facts about the
+ * machine, the values, the keys of storages. Then each storage, in that order: how many elements,
+ * and these. */
 static const uint8_t magic[] = {0x80, 0x02, 0x8A, 0x0A, 0x6C, 0xFC, 0x9C,
                                 0x46, 0xF9, 0x20, 0x6A, 0xA8, 0x50, 0x19};
 
@@ -237,7 +238,8 @@ static int compare_references(const void *a, const void *b, void *data)
     return begin ? begin : (bytes > others) - (bytes < others);
 }
 
-/* What the pickle says of each storage, in the order of keys; to be freed. NULL: none, or memory. */
+/* What the pickle says of each storage, in the order of keys; to be freed. NULL: none, or memory.
+ */
 static hki_torch_reference *all_references(const hki_pickle *pickle, size_t *count,
                                            hki_io_error *error)
 {

@@ -27,7 +27,8 @@ typedef bool (*hki_zip_found_fn)(void *context, const char *name, const hki_zip_
 bool hki_zip_read_directory(const hki_io_source *source, hki_zip_found_fn found, void *context,
                             hki_io_error *error);
 
-/* Where the bytes of a member begin. False: it is not where the directory says, or cannot have as many bytes. */
+/* Where the bytes of a member begin. False: it is not where the directory says, or cannot have as
+ * many bytes. */
 bool hki_zip_find(const hki_io_source *source, const hki_zip_member *member, uint64_t *at,
                   hki_io_error *error);
 

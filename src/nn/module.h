@@ -36,10 +36,10 @@ struct hk_module {
     hki_module_value *values;
     int child_count, value_count;
     bool is_predicting, is_frozen;
-    bool has_no_bias; /* a layer of a kind that may have one */
-    const char *
-        layer; /* the kind, of the library's own; "operator": of one operator alone; NULL: of a program's */
-    hk_init init; /* kind HK_INIT_DEFAULT: none was asked for */
+    bool has_no_bias;  /* a layer of a kind that may have one */
+    const char *layer; /* the kind, of the library's own; "operator": of one operator alone; NULL:
+                          of a program's */
+    hk_init init;      /* kind HK_INIT_DEFAULT: none was asked for */
     hki_named_init *named;
     int named_count;
     hk_dims shape;  /* of the last result; ndim -1: none yet */
@@ -57,7 +57,8 @@ hk_array *hki_module_find(hk_module *root, const char *path);
 bool hki_module_awaits(hk_module *root, const char *path);
 /* As hk_module_set, of an array that nobody else has or writes to. */
 const hk_status *hki_module_give(hk_module *root, const char *path, hk_array *x);
-/* The path leads to a module of the program's own that has not been called, and may ask for an array of that name. */
+/* The path leads to a module of the program's own that has not been called, and may ask for an
+ * array of that name. */
 bool hki_module_takes(hk_module *root, const char *path);
 /* As hk_recurrent_layer, but that steps go from the last to the first. */
 hk_module *hki_recurrent_reversed(hk_recurrent_kind kind, int64_t features, bool whole_state);

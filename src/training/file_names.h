@@ -19,7 +19,8 @@ typedef struct hki_file_names {
     size_t *by_name; /* places in the list */
 } hki_file_names;
 
-/* NULL, or a record, counted: of two names that are taken for one, or no memory. self is to be deinitialised in any case. */
+/* NULL, or a record, counted: of two names that are taken for one, or no memory. self is to be
+ * deinitialised in any case. */
 const hk_status *hki_file_names_init(hki_file_names *self, const hk_archive *archive,
                                      const hk_rename *renames, int count);
 /* NULL: there is none. */

@@ -186,7 +186,8 @@ static void collect_prefixes(const weights *self, prefixes *found)
     }
 }
 
-/* The one with which most names fit; where several do, none of them but "" is better than others. */
+/* The one with which most names fit; where several do, none of them but "" is better than others.
+ */
 static bool choose_prefix(weights *self)
 {
     prefixes *found = calloc(1, sizeof *found);

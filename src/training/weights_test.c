@@ -1,4 +1,5 @@
-/* Weights of modules: PyTorch's names of each layer, what is found in files, and what is said of what is not. */
+/* Weights of modules: PyTorch's names of each layer, what is found in files, and what is said of
+ * what is not. */
 #include "tests/io_fixture.h"
 #include "tests/torch_fixture.h"
 

@@ -1,17 +1,19 @@
-/* Sums over GPUs by NCCL. It adds in an order that follows the machine's links: the same bytes on every run of one machine, but
- * not those of the list's order, which all other kinds of devices give. The library's own sums move as many bytes over each
- * link; NCCL takes fewer steps.
+/* Sums over GPUs by NCCL. It adds in an order that follows the machine's links: the same bytes on
+ * every run of one machine, but not those of the list's order, which all other kinds of devices
+ * give. The library's own sums move as many bytes over each link; NCCL takes fewer steps.
  *
- * One communicator for each list of GPUs and one stream for each GPU, of the process, not of a device: two sums that
- * share GPUs must be in the same order on all of them, or each could wait for the other's half. They are, whichever
- * queues' threads launch them: a sum is put into the streams of all its GPUs under one lock, and these streams run
- * nothing else. A sum that waits for kernels of a queue waits for such as were launched before it, so that nothing goes
- * round in a circle. Communicators and streams are made when they are first used, which blocks the queue's thread for a
- * second or so, and live as long as the process.
+ * One communicator for each list of GPUs and one stream for each GPU, of the process, not of a
+ * device: two sums that share GPUs must be in the same order on all of them, or each could wait for
+ * the other's half. They are, whichever queues' threads launch them: a sum is put into the streams
+ * of all its GPUs under one lock, and these streams run nothing else. A sum that waits for kernels
+ * of a queue waits for such as were launched before it, so that nothing goes round in a circle.
+ * Communicators and streams are made when they are first used, which blocks the queue's thread for
+ * a second or so, and live as long as the process.
  *
- * Where NCCL cannot start, copies serve, and a line on stderr says why. While a sum is under way, who polls its task asks
- * whether a GPU of it has been lost, or NCCL has an error of its own: then the communicator is aborted, so that the other
- * GPUs are free again, the sums under way fail, and later ones go by copies. */
+ * Where NCCL cannot start, copies serve, and a line on stderr says why. While a sum is under way,
+ * who polls its task asks whether a GPU of it has been lost, or NCCL has an error of its own: then
+ * the communicator is aborted, so that the other GPUs are free again, the sums under way fail, and
+ * later ones go by copies. */
 #include "base/dtype.h"
 #include "device/cuda/cuda_internal.h"
 #include "device/cuda/cuda_libraries.h"

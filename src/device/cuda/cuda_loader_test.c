@@ -67,7 +67,8 @@ static void check_share(const char *option, int rank, int ranks, int gpus, int f
         CHECK_EQ_I64(choice.parts[first + i], 1);
 }
 
-/* Each rank of a machine has GPUs of its own, while there are enough, unless the program or the user has chosen. */
+/* Each rank of a machine has GPUs of its own, while there are enough, unless the program or the
+ * user has chosen. */
 static void test_shares(void)
 {
     unsetenv("HOCKET_CUDA");

@@ -378,7 +378,8 @@ static void note_times(hki_cuda_stream *stream, const hki_cuda_slot *slot, hki_t
     atomic_store_explicit(&stream->last_end_ns, ticket->end_ns, memory_order_relaxed);
 }
 
-/* Whether what the task waits for may never come; the GPU is of no use then, for its stream cannot be freed. */
+/* Whether what the task waits for may never come; the GPU is of no use then, for its stream cannot
+ * be freed. */
 static bool is_held(const hki_cuda_slot *slot, int *by)
 {
     for (unsigned left = slot->waits; left; left &= left - 1) {
@@ -434,7 +435,8 @@ int64_t hki_cuda_poll(hki_device *device, hki_ticket *ticket)
     return 0;
 }
 
-/* Where no stream can be made to wait. What is waited for has been launched, so that it ends without this thread. */
+/* Where no stream can be made to wait. What is waited for has been launched, so that it ends
+ * without this thread. */
 static void wait_on_host(hki_cuda_stream *source, uint64_t position)
 {
     while (!has_ended(source, position) && hki_cuda_enter(source->its)) {
