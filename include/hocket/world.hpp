@@ -29,6 +29,10 @@ inline status world_init(const world_options &options = {}) noexcept
     const hk_world_options c = options.to_c();
     return status(hk_world_init(&c));
 }
+inline void world_deinit() noexcept
+{
+    hk_world_deinit();
+}
 inline int world_rank() noexcept
 {
     return hk_world_rank();

@@ -4,9 +4,11 @@ Each process is a rank. All ranks make the same calls, in the same order; none o
 everything here works. ``docs/MACHINES.md`` is the guide.
 """
 
+import atexit as _atexit
+
 from . import _core
 
-__all__ = ["Group", "Owners", "group", "init", "library", "rank", "size"]
+__all__ = ["Group", "Owners", "deinit", "group", "init", "library", "rank", "size"]
 
 
 def init(*, mode=None, timeout=0.0, patience=0.0, sum=None, route=None):
@@ -16,6 +18,13 @@ def init(*, mode=None, timeout=0.0, patience=0.0, sum=None, route=None):
     (HOCKET_WORLD_SUM). route: what is on GPUs goes from GPU to GPU where it can ('auto'), by the 'host', or 'direct' or not at all
     (HOCKET_WORLD_ROUTE)."""
     _core._world_init(mode, timeout, patience, sum, route)
+    group()
+
+
+def deinit():
+    """Ends the world: waits for what this rank has issued, and for the other ranks' ends. What groups are asked for afterwards fails. The end
+    of Python does it by itself, before mpi4py ends MPI; a program that calls ``MPI.Finalize()`` itself calls this first."""
+    _core._world_deinit()
 
 
 def _rows(arrays):
@@ -168,6 +177,7 @@ def group():
     global _world
     if _world is None:
         _world = Group(_core._group_world())
+        _atexit.register(deinit)
     return _world
 
 

@@ -39,6 +39,16 @@ static PyObject *world_init(PyObject *self, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
+static PyObject *world_deinit(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    py_gil_release();
+    hk_world_deinit();
+    py_gil_take();
+    Py_RETURN_NONE;
+}
+
 /* _group_world(): starts the world, if need be. */
 static PyObject *group_world(PyObject *self, PyObject *unused)
 {
@@ -242,6 +252,7 @@ static PyObject *owners_at(PyObject *self, PyObject *arguments)
 
 static PyMethodDef functions[] = {
     {"_world_init", world_init, METH_VARARGS, NULL},
+    {"_world_deinit", world_deinit, METH_NOARGS, NULL},
     {"_world_library", world_library, METH_NOARGS, NULL},
     {"_group_world", group_world, METH_NOARGS, NULL},
     {"_group_facts", group_facts, METH_O, NULL},

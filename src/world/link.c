@@ -53,7 +53,9 @@ static void fail_incoming(hki_link *self)
     for (hki_exchange *next, *x = atomic_exchange(&self->incoming, NULL); x; x = next) {
         next = x->next;
         x->begin_ticks = hki_ticks();
-        x->outcome = failure_of(x, HK_CANCELLED, "the world has ended, since the program ends MPI");
+        x->outcome = failure_of(
+            x, HK_CANCELLED,
+            "the world has ended: the program has called hk_world_deinit or MPI_Finalize");
         x->is_root = true;
         hki_exchange_end(x);
     }

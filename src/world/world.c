@@ -139,11 +139,11 @@ void hki_world_runtime_stopped(hki_runtime *ending)
     hki_runtime_release(ending);
 }
 
-/* The program ends MPI, and its runtime goes on. */
-static void mpi_ending(void)
+/* The program ends the world, or MPI, and its runtime goes on. */
+static void end_beside_runtime(void)
 {
     hki_runtime *its = runtime;
-    if (!its || atomic_exchange(&world.has_ended, true))
+    if (!its || !world.link || atomic_exchange(&world.has_ended, true))
         return;
     runtime = NULL;
     hki_link_stop(world.link);
@@ -158,7 +158,7 @@ static const hk_status *start_link(void)
     runtime = hki_runtime_default_retained();
     if (!runtime)
         return hki_status_create(HK_OUT_OF_MEMORY, &facts, "no host memory to start the runtime");
-    const hk_status *error = hki_link_start(&world, &launcher, mpi_ending);
+    const hk_status *error = hki_link_start(&world, &launcher, end_beside_runtime);
     hki_runtime_end_first(); /* before MPI, which has been loaded now */
     if (error) {
         hki_runtime_release(runtime);
@@ -222,6 +222,16 @@ const hk_status *(hk_world_init)(const hk_world_options *options)
     }
     pthread_mutex_unlock(&start_lock);
     return hki_status_lend(status);
+}
+
+void hk_world_deinit(void)
+{
+    HKI_NO_CANCELLATION;
+    if (hki_in_task()) /* which it would wait for */
+        return;
+    pthread_mutex_lock(&start_lock);
+    end_beside_runtime();
+    pthread_mutex_unlock(&start_lock);
 }
 
 const hk_status *hk_world_status(void)

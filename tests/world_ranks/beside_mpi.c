@@ -1,5 +1,7 @@
-/* A program that uses MPI itself, beside Hocket's world: beside_mpi first|last|runtime. first: it starts MPI, and ends it while the
- * runtime goes on, as mpi4py does; runtime: the runtime ends before; last: Hocket starts MPI, and the program ends it. */
+/* A program that uses MPI itself, beside Hocket's world: beside_mpi first|last|runtime|finalize. first: it starts MPI, and ends the
+ * world and MPI while the runtime goes on; runtime: the runtime ends before; last: Hocket starts MPI, and the program ends it;
+ * finalize: as first, but MPI_Finalize alone ends the world. MPICH stops locking before it says that it ends, so that a thread which is
+ * within MPI then keeps a lock for ever, and the process is aborted. */
 #include "check.h"
 
 #include <hocket/hocket.h>
@@ -49,6 +51,8 @@ int main(int count, char **arguments)
     hk_group_all_reduce(all, &x, 1, 1, 0); /* under way when MPI ends */
     if (!strcmp(kind, "runtime"))
         hk_runtime_deinit();
+    else if (!strcmp(kind, "first"))
+        hk_world_deinit();
     MPI_Finalize();
     if (strcmp(kind, "runtime") != 0) {
         CHECK(hk_item(hk_index(x, 0, 7), NULL) == size * (size - 1) / 2);
