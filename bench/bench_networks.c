@@ -20,6 +20,7 @@
  *     memory STEPS         bytes that making the network and so many steps take at most: of the process, or of the device's arrays
  *     train SECONDS        seconds of a step: as many as fit, after two; and their processor time, each
  *     infer SECONDS        seconds from the call until the scores of one sample are in host memory, likewise
+ *     calls KIND           what a replay of train or infer does, as text; behind that command
  *     save FILE            parameters and buffers, npz: p0 …, in the order of parameters
  *     load FILE            the same back; before any step
  *     curve FILE STEPS     losses of steps on the batches of an npz (x, y, of those with pairs also w; each with a leading axis that is
@@ -374,6 +375,14 @@ static bool curve(network *self, const char *path, int steps)
     return is_good;
 }
 
+static bool print_calls(const hk_graph *graph)
+{
+    char *text = hk_graph_to_string(graph);
+    printf("%s\n", text ? text : "");
+    free(text);
+    return text;
+}
+
 static bool obey(network *self, const char *line)
 {
     char what[16], path[PATH_BYTES];
@@ -385,6 +394,8 @@ static bool obey(network *self, const char *line)
         return save(self, path);
     if (sscanf(line, "load %1023s", path) == 1)
         return load(self, path);
+    if (sscanf(line, "calls %15s", what) == 1)
+        return print_calls(strcmp(what, "train") == 0 ? self->step : self->predict);
     if (sscanf(line, "%15s %lf", what, &value) == 2 && !strcmp(what, "memory"))
         return memory(self, (int)value);
     if (!strcmp(what, "train"))

@@ -45,6 +45,10 @@ typedef struct hk_capture_options {
      * not write are kept rearranged, in about as much memory again (two and a half times for 5 x 5 kernels), until somebody
      * writes them or the graph goes.
      *
+     * Of a CPU device, neighbouring calls that take less than a millisecond each are one task, at which its cores work
+     * together, call by call; bytes are those of the calls. An input that has failed, or a call that fails, fails all that
+     * the task writes.
+     *
      * And neighbouring calls of a GPU are one task, which it does from its recording of an earlier
      * replay (a CUDA graph). Sums over devices and ranks, and a program's own kernels, come between
      * such tasks. Bytes and failures are those of the calls, but an input that has failed fails all

@@ -3,6 +3,7 @@
 #include "base/source.h"
 #include "graph/capture_constants.h"
 #include "graph/segments.h"
+#include "graph/team.h"
 
 #include "base/thread_end.h"
 #include "op/call/plan.h"
@@ -567,5 +568,7 @@ hk_graph *(hk_capture_end)(const hk_capture_options *options)
     hki_graph_index(graph);
     release_temporaries(graph);
     graph->segments = hki_segments_create(graph);
+    if (!graph->segments)
+        graph->teams = hki_teams_create(graph);
     return graph;
 }

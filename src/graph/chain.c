@@ -40,7 +40,7 @@ void hki_chain_destroy(hki_chain *chain)
     free(chain->arrays);
     free(chain->array_is_new);
     hki_chain_parts_destroy(chain);
-    hki_chain_kept_release(chain->kept);
+    hki_keeper_deinit(&chain->keeper);
     free(chain);
 }
 

@@ -14,6 +14,7 @@
 #include "base/sum_tree.h"
 #include "base/sync.h"
 #include "graph/graph.h"
+#include "graph/kept.h"
 #include "op/conv/conv2d_image.h"
 #include "op/elementwise/elementwise.h"
 #include "op/matmul/layer_kernel.h"
@@ -125,14 +126,6 @@ typedef struct hki_chain_pack {
     int64_t at; /* in the memory for constant packs, or for the others */
 } hki_chain_pack;
 
-/* Packs of constants, kept from one replay to the next for as long as nobody has issued a write of the weights. Immutable
- * once it is in a chain's `kept`. */
-typedef struct hki_chain_kept {
-    atomic_uint refs;
-    hki_storage *memory; /* a handle */
-    uint64_t versions[]; /* of the weights, by pack; see hki_task_spec.versions */
-} hki_chain_kept;
-
 typedef struct hki_chain_mask {
     int64_t at; /* in the workspace */
     int64_t bytes;
@@ -182,8 +175,7 @@ struct hki_chain {
     int part_count;
     int state_slot; /* cut: of what blocks and pieces hold between parts, so many bytes a block and a piece */
     int64_t block_state_bytes, piece_state_bytes;
-    hki_lock kept_lock;
-    hki_chain_kept *kept; /* counted; NULL: none; under the lock */
+    hki_keeper keeper; /* of packs of constants */
 };
 
 /* ---- forming ----------------------------------------------------------------------------------------------------- */
@@ -247,17 +239,8 @@ bool hki_chain_is_spread(const hki_tensor *tensor);
 
 /* ---- packed weights: chain_packs.c ------------------------------------------------------------------------------- */
 
-/* What is kept and as old as a task's versions, by operand, say, counted; NULL: there is none. */
-hki_chain_kept *hki_chain_kept_find(hki_chain *chain, const uint64_t *versions);
-/* Memory to pack into for that task, counted. NULL: out of memory. */
-hki_chain_kept *hki_chain_kept_create(const hki_chain *chain, const uint64_t *versions);
-/* Keeps it, packed, unless newer ones are kept already. */
-void hki_chain_kept_put(hki_chain *chain, hki_chain_kept *kept);
-void hki_chain_kept_release(hki_chain_kept *kept);
-static inline char *hki_chain_kept_data(const hki_chain_kept *kept)
-{
-    return hki_storage_kernel_data(kept->memory);
-}
+/* For the chain's keeper: of which operands constant packs are. False: out of host memory. */
+bool hki_chain_note_constants(hki_chain *chain);
 /* The layer that a step of a chain of rows is, or a pack: what it reads are its inputs. */
 hki_layer hki_chain_layer(const hki_conv2d_block *block, bool is_backward);
 /* Packs one weight into its memory. */

@@ -352,5 +352,5 @@ bool hki_chain_lay_out(hki_chain *chain)
         pack->at = *bytes;
         *bytes += (int64_t)hki_chain_pack_bytes(chain, pack);
     }
-    return true;
+    return hki_chain_note_constants(chain);
 }

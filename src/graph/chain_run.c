@@ -137,6 +137,7 @@ static bool run_call(const hki_chain_run *run, const hki_chain_step *step)
     call.grain = extent->grain;
     call.method = 0; /* what is best for all samples need not be for a block of them */
     call.partial_bytes = extent->partial_bytes;
+    call.packed = NULL;
     call.partials = extent->partial_bytes ? run->scratch : NULL;
     call.first_piece = run->piece;
     call.first_index = step->in_lanes ? 0 : first_index(run, step, op->split);

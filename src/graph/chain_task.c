@@ -12,8 +12,8 @@ typedef struct chain_payload {
     int part;
     hki_storage *state; /* a use; NULL: the chain is not cut */
     char *packed, *sums;
-    hki_chain_kept *kept; /* counted */
-    bool keeps;           /* it is this task that packs them */
+    hki_kept *kept; /* counted */
+    bool keeps;     /* it is this task that packs them */
     atomic_int packs_taken;
     hki_storage **storages; /* of the operands, a use of each; NULL: not this part's */
     int64_t *offsets;       /* of their first elements, in elements */
@@ -56,9 +56,10 @@ static int64_t all_sums(const hki_chain *chain)
 static bool prepare_weights(hki_task *task, chain_payload *self)
 {
     hki_chain *chain = self->chain;
-    if (chain->kept_bytes && !(self->kept = hki_chain_kept_find(chain, self->versions))) {
+    if (chain->kept_bytes && !(self->kept = hki_kept_find(&chain->keeper, self->versions))) {
         self->keeps = true;
-        self->kept = hki_chain_kept_create(chain, self->versions);
+        self->kept = hki_kept_create(&chain->keeper, chain->device, (uint64_t)chain->kept_bytes,
+                                     self->versions);
         if (!self->kept)
             fail_for_memory(task, 0, chain->device, chain->kept_bytes);
     }
@@ -106,9 +107,9 @@ static void pack_weights(chain_payload *self)
            chain->pack_count) {
         const hki_chain_pack *pack = &chain->packs[i];
         if (pack->part == self->part && (!pack->is_constant || self->keeps))
-            hki_chain_pack_weight(
-                chain, pack, self->arrays[pack->weight],
-                (pack->is_constant ? hki_chain_kept_data(self->kept) : self->packed) + pack->at);
+            hki_chain_pack_weight(chain, pack, self->arrays[pack->weight],
+                                  (pack->is_constant ? hki_kept_data(self->kept) : self->packed) +
+                                      pack->at);
         atomic_store_explicit(&self->is_packed[i], 1, memory_order_release);
     }
 }
@@ -243,7 +244,7 @@ static void run(hki_task *task, void *payload, int64_t piece)
                          .piece = piece,
                          .piece_sums = self->sums ? self->sums + piece * chain->sum_bytes : NULL,
                          .packed = self->packed,
-                         .kept = self->kept ? hki_chain_kept_data(self->kept) : NULL,
+                         .kept = self->kept ? hki_kept_data(self->kept) : NULL,
                          .arrays = self->arrays,
                          .storage = self->some};
     hki_chain_piece(chain, piece, &run.begin, &run.end);
@@ -273,7 +274,7 @@ static void join(hki_task *task, void *payload)
     hki_chain *chain = self->chain;
     (void)task;
     if (self->keeps)
-        hki_chain_kept_put(chain, self->kept);
+        hki_kept_put(&chain->keeper, self->kept);
     for (int i = 0; i < chain->sum_count; i++) {
         const hki_chain_sum *sum = &chain->sums[i];
         if (sum->part != self->part)
@@ -293,7 +294,7 @@ static void finish(hki_task *task, void *payload)
     hki_chain *chain = self->chain;
     (void)task;
     release(chain->device, self->packed, chain->packed_bytes);
-    hki_chain_kept_release(self->kept);
+    hki_kept_release(self->kept);
     release(chain->device, self->sums, all_sums(chain));
     for (int i = 0; i < chain->array_count; i++)
         if (self->storages[i])

@@ -1,6 +1,7 @@
 /* Graphs: life, facts, text. */
 #include "base/fill_struct.h"
 #include "graph/segments.h"
+#include "graph/team.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,7 @@ void hk_graph_release(hk_graph *graph)
         atomic_fetch_sub_explicit(&graph->refs, 1, memory_order_acq_rel) != 1)
         return;
     hki_segments_destroy(graph->segments);
+    hki_teams_destroy(graph->teams);
     hki_graph_clear(graph);
     free(graph->bound);
     hk_status_release(graph->status);
@@ -140,6 +142,8 @@ static hk_graph_facts facts_of(const hk_graph *graph)
     facts.calls = graph->call_count;
     facts.flops = graph->flops;
     facts.tasks = graph->segments ? hki_segments_tasks(graph->segments) : graph->node_count;
+    for (int i = 0; graph->teams && i < graph->teams->count; i++)
+        facts.tasks -= graph->teams->list[i].count - 1;
     facts.fused_calls = hki_segments_fused_calls(graph->segments);
     facts.recorded_replays = hki_segments_recorded(graph->segments);
     for (int i = 0; i < graph->slot_count; i++) {

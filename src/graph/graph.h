@@ -40,6 +40,7 @@ typedef enum hki_node_kind { HKI_NODE_CALL, HKI_NODE_COMPOUND, HKI_NODE_CHAIN } 
 
 typedef struct hki_chain hki_chain;
 typedef struct hki_segments hki_segments;
+typedef struct hki_teams hki_teams;
 
 typedef struct hki_node {
     hki_node_kind kind;
@@ -95,7 +96,9 @@ struct hk_graph {
     } * bound;
     int bound_count;
     hk_capture_options options;
-    hki_segments *segments; /* segments.h: owned; NULL: replays issue the nodes one by one */
+    hki_segments
+        *segments;    /* segments.h: owned; NULL: replays issue the nodes one by one, but for */
+    hki_teams *teams; /* team.h: owned; NULL: there are none */
 };
 
 /* Takes from the streams as the calls did, in their order, whatever order they are done in: where the numbers of each of the

@@ -10,11 +10,6 @@ enum { MAX_REFUSALS = 4 /* recordings that came to nothing, before no more are t
 
 /* ---- what it reads and writes ------------------------------------------------------------------------------------ */
 
-static bool covers(const hki_touch *a, const hki_touch *b)
-{
-    return a->slot == b->slot && a->span.begin <= b->span.begin && b->span.end <= a->span.end;
-}
-
 static void add_touch(hki_recorded *self, const hki_node_operand *operand, unsigned mode)
 {
     if (operand->slot < 0 || self->steps.places[operand->slot].is_within)
@@ -23,16 +18,8 @@ static void add_touch(hki_recorded *self, const hki_node_operand *operand, unsig
     const hki_touch added = {operand->slot, hki_span_flat(operand->span), operand->tensor.dtype,
                              mode};
     self->memory_bytes += (double)operand->span.moved_bytes;
-    for (int i = 0; i < self->touch_count; i++) {
-        const hki_touch *other = &self->touches[i];
-        /* What the graph has written is no input. */
-        if (covers(other, &added) &&
-            ((mode == HKI_READ && other->mode != HKI_READ && other->span.is_dense) ||
-             (mode == other->mode && covers(&added, other))))
-            return;
-    }
-    self->touches[self->touch_count++] = added;
-    hki_stand_ins_add(&self->stand_ins, operand->slot, &added.span, mode);
+    if (hki_touches_add(self->touches, &self->touch_count, &added))
+        hki_stand_ins_add(&self->stand_ins, operand->slot, &added.span, mode);
 }
 
 static void add_touches(hki_recorded *self, const hki_node *node)
@@ -279,20 +266,6 @@ static void resolve(const hki_recorded *self, hki_tensor *tensor, int at)
     char *address = at < 0 ? NULL : self->addresses[at];
     tensor->data =
         address ? address + tensor->offset * (int64_t)hki_dtype_bytes(tensor->dtype) : NULL;
-}
-
-static void describe_inputs(const void *call, char *text, size_t bytes)
-{
-    const hki_kernel_call *self = call;
-    hki_tensors_describe(self->in, self->input_count, text, bytes);
-}
-
-hki_blame hki_step_blame(const hki_step *which)
-{
-    return (hki_blame){.operation = which->node->operation,
-                       .source = which->node->source,
-                       .describe = describe_inputs,
-                       .what = &which->call};
 }
 
 static void find_operands(const hki_recorded *self, hki_task *task, hki_step *each)

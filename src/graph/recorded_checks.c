@@ -4,17 +4,6 @@
 
 #include <stdlib.h>
 
-hki_access hki_touch_access(const hki_touch *which, hki_storage *storage, int64_t base)
-{
-    hki_span span = which->span;
-    uint64_t shift = (uint64_t)base * hki_dtype_bytes(which->dtype);
-    if (span.begin != span.end) {
-        span.begin += shift;
-        span.end += shift;
-    }
-    return hki_span_access(&span, storage, which->mode);
-}
-
 /* ---- what the host knows ---------------------------------------------------------------------------------------- */
 
 /* The access to what the step checks; -1: it checks nothing that the host may know. */

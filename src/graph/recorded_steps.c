@@ -185,3 +185,19 @@ uint64_t hki_steps_lay_out(hki_steps *self)
     }
     return end;
 }
+
+/* ---- failures ---------------------------------------------------------------------------------------------------- */
+
+static void describe_inputs(const void *call, char *text, size_t bytes)
+{
+    const hki_kernel_call *self = call;
+    hki_tensors_describe(self->in, self->input_count, text, bytes);
+}
+
+hki_blame hki_step_blame(const hki_step *which)
+{
+    return (hki_blame){.operation = which->node->operation,
+                       .source = which->node->source,
+                       .describe = describe_inputs,
+                       .what = &which->call};
+}

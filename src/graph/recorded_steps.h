@@ -51,5 +51,7 @@ void hki_steps_add(hki_steps *self, int index);
 int hki_steps_fuse(hki_steps *self);
 /* Gives each place within the lowest room that nobody has at the same time. Returns where all of it ends. */
 uint64_t hki_steps_lay_out(hki_steps *self);
+/* Who is to be named where the step fails. */
+hki_blame hki_step_blame(const hki_step *which);
 
 #endif

@@ -5,15 +5,9 @@
 #include "graph/recorded.h"
 #include "graph/recorded_steps.h"
 #include "graph/stand_ins.h"
+#include "graph/touches.h"
 
 enum { HKI_MAX_VARIANTS = 4 /* recordings, by addresses */ };
-
-typedef struct hki_touch {
-    int slot;
-    hki_span span;
-    hk_dtype dtype;
-    unsigned mode;
-} hki_touch;
 
 /* Arrays that have been seen. The queue's thread only. */
 typedef struct hki_variant {
@@ -64,10 +58,6 @@ typedef struct hki_replay_payload {
     const hk_status **records; /* of each of them, counted; NULL: none has, or no memory */
     hki_storage *storages[];   /* by slot; NULL: not used, or within */
 } hki_replay_payload;
-
-hki_access hki_touch_access(const hki_touch *which, hki_storage *storage, int64_t base);
-/* Who is to be named where the step fails. */
-hki_blame hki_step_blame(const hki_step *which);
 
 /* ---- checks (recorded_checks.c): see hki_task_class ------------------------------------------------------------ */
 

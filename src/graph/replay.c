@@ -2,6 +2,7 @@
  * threads may replay one graph at once. */
 #include "graph/bound.h"
 #include "graph/segments.h"
+#include "graph/team.h"
 
 #include "op/call/plan.h"
 
@@ -28,6 +29,7 @@ typedef struct replay {
     hki_stream_options *drawn; /* where the numbers of the graph's draws begin */
     int64_t *base;             /* elements, of a bound array in its storage; 0 of other slots */
     const int *order;          /* of the nodes; NULL: as they were captured */
+    const hki_teams *teams;    /* NULL: its nodes one by one */
     /* Storages of temporaries that nobody uses any more, for those to come: where calls are done as they are issued,
      * memory stays in the cache, and nothing is allocated. */
     hki_storage *spares[MAX_SPARES];
@@ -144,7 +146,8 @@ static hki_storage *take_spare(replay *self, const hki_slot *slot)
 static bool temporaries_make(replay *self, const hki_node *node)
 {
     for (int i = 0; i < node->input_count + node->output_count; i++) {
-        if (!node->operands[i].makes)
+        if (!node->operands[i].makes ||
+            (self->teams && self->teams->is_within[node->operands[i].slot]))
             continue;
         const hki_slot *slot = &self->graph->slots[node->operands[i].slot];
         hki_storage *storage = take_spare(self, slot);
@@ -397,18 +400,45 @@ static bool issue(replay *self, const hki_node *node)
                                         : issue_call(self, node);
 }
 
-/* Those from the first on, so many, in their order. False: all behind have been failed. */
-static bool issue_nodes(replay *self, int first, int count)
+static bool issue_node(replay *self, const hki_node *node)
 {
-    for (int i = first; i < first + count; i++) {
-        const hki_node *node = node_at(self, i);
-        hki_source_put(node->source);
-        hki_trace_set_backward(node->is_backward);
-        if (!temporaries_make(self, node) || !issue(self, node)) {
+    hki_source_put(node->source);
+    hki_trace_set_backward(node->is_backward);
+    if (!temporaries_make(self, node) || !issue(self, node))
+        return false;
+    temporaries_drop(self, node);
+    return true;
+}
+
+static bool issue_team(replay *self, const hki_stretch *stretch, hk_source source)
+{
+    const hki_node *nodes = self->graph->nodes + stretch->first;
+    hki_source_put(source);
+    hki_trace_set_backward(false);
+    for (int i = 0; i < stretch->count; i++)
+        if (!temporaries_make(self, &nodes[i]))
+            return false;
+    if (!hki_team_issue(stretch->team, self->storages, self->base, self->drawn))
+        return false;
+    for (int i = 0; i < stretch->count; i++)
+        temporaries_drop(self, &nodes[i]);
+    return true;
+}
+
+/* Those from the first on, so many, in their order. False: all behind have been failed. */
+static bool issue_nodes(replay *self, int first, int count, hk_source source)
+{
+    int next = 0; /* of the teams */
+    for (int i = first; i < first + count;) {
+        const hki_stretch *team =
+            self->teams && next < self->teams->count ? &self->teams->list[next] : NULL;
+        const bool is_team = team && team->first == i;
+        if (!(is_team ? issue_team(self, team, source) : issue_node(self, node_at(self, i)))) {
             fail_rest(self, i);
             return false;
         }
-        temporaries_drop(self, node);
+        i += is_team ? team->count : 1;
+        next += is_team;
     }
     return true;
 }
@@ -417,7 +447,7 @@ static bool issue_nodes(replay *self, int first, int count)
 static bool issue_segment(replay *self, const hki_segment *which, hk_source source)
 {
     if (!which->recorded)
-        return issue_nodes(self, which->first, which->count);
+        return issue_nodes(self, which->first, which->count, source);
     hki_source_put(source);
     hki_trace_set_backward(false);
     if (hki_recorded_issue(which->recorded, self->storages, self->base, self->drawn))
@@ -442,12 +472,14 @@ static void issue_all(replay *self)
     hk_source source = hki_source_get();
     const bool was_backward = hki_trace_is_backward();
     bool issued;
+    if (!self->any_failed && !self->any_shared)
+        self->teams = graph->teams;
     if (segments) /* what is kept between them is all replays' */
         pthread_mutex_lock(&segments->lock);
     if (segments && !self->any_failed && !self->any_shared)
         issued = issue_segments(self, segments, source);
     else
-        issued = issue_nodes(self, 0, graph->node_count);
+        issued = issue_nodes(self, 0, graph->node_count, source);
     if (segments)
         pthread_mutex_unlock(&segments->lock);
     for (int i = 0; !issued && i < graph->slot_count; i++)

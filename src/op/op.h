@@ -216,6 +216,7 @@ typedef struct hki_kernel_call {
     int method; /* the plan's */
     size_t partial_bytes;
     char *partials;      /* piece_count * partial_bytes, 64-byte aligned each; NULL: none */
+    const void *packed;  /* what op->pack has made; NULL: nothing */
     int64_t first_piece; /* the number of the first piece, 0 but in chains */
     /* What comes before, where the call is a part of one: so many elements or rows, by which it is split. For messages that
      * name one. */
@@ -444,6 +445,12 @@ struct hk_op {
      * nothing done, where they are not contiguous or not that many. */
     bool (*run_dense)(const hki_call *call, const hk_array *out);
     void (*join)(const hki_kernel_call *call); /* optional: after all pieces */
+    /* Optional, both or none: the kernel reads the input of that number, a parameter, in a form that it
+     * would make anew in each call, and which can be made once for many. Its bytes, 0 where this call has
+     * none, and what makes it, 64-byte aligned. */
+    uint8_t packed_input;
+    size_t (*packed_bytes)(const hki_kernel_call *call);
+    void (*pack)(const hki_kernel_call *call, void *packed);
     /* Optional: how it treats a batch; then its kernel works on any run of samples, whatever
      * `extent` is split by. */
     hki_batch_kind (*batch)(hki_batch *batch);

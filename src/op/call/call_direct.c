@@ -31,6 +31,7 @@ void hki_kernel_run_here(hki_kernel_call *call)
     call->method = 0;
     call->partial_bytes = 0;
     call->partials = NULL;
+    call->packed = NULL;
     call->first_piece = call->first_index = 0;
     call->task = NULL;
     for (int i = 0; i < call->input_count; i++)

@@ -317,6 +317,7 @@ static void payload_init(hki_call_payload *payload, const hki_call_parts *parts)
     call->method = parts->plan->method;
     call->partial_bytes = piece_stride(parts->plan->partial_bytes);
     call->partials = NULL;
+    call->packed = NULL;
     call->first_piece = call->first_index = 0;
     for (int i = 0; i < tensors_of_inputs(parts); i++) {
         call->in[i].data = NULL;

@@ -57,6 +57,7 @@ typedef struct hki_layer_kernels {
     void (*pack)(const hki_layer *layer, const void *weight, bool transposed, void *packed);
     void (*run)(const hki_layer_call *call);
     void (*product)(const hki_product_call *call);
+    void (*pack_b)(const hki_product_call *call, void *packed);
 } hki_layer_kernels;
 
 extern const hki_layer_kernels hki_layer_kernels_portable_f32;

@@ -219,6 +219,7 @@ const hki_layer_kernels LANES_FN(hki_layer_kernels) = {
     .pack = LANES_FN(layer_pack),
     .run = LANES_FN(layer_run),
     .product = LANES_FN(product),
+    .pack_b = LANES_FN(product_pack_all),
 };
 
 #include "op/simd/lanes_end.inc.c"

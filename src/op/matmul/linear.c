@@ -2,6 +2,7 @@
 #include "op/call/plan.h"
 #include "op/call/scratch.h"
 #include "op/matmul/matrix.h"
+#include "op/matmul/product_kernel.h"
 #include "op/reduce/reduce.h"
 #include "op/shape/reshape.h"
 
@@ -73,7 +74,7 @@ static void linear_plan(const hki_call *call, hki_plan *plan)
     const int64_t n = weight->shape.dims[0], k = weight->shape.dims[1];
     hki_matrix_tiles tiles = hki_matrix_tiles_of(m, n, k, x->dtype);
     plan->extent = tiles.row_count * tiles.column_count;
-    plan->max_pieces = hki_plan_pieces_for(call);
+    plan->max_pieces = hki_matrix_is_brief(m, n, k, x->dtype) ? 1 : hki_plan_pieces_for(call);
     plan->work_ns = hki_matrix_work_ns(m, n, k, x->dtype);
     plan->flops = 2 * (double)m * (double)n * (double)k;
 }
@@ -113,6 +114,34 @@ static void gather_rows(const hki_tensor *x, size_t item, int64_t row, int64_t r
     }
 }
 
+/* The weights as a product has them; k 0: they are read as they lie. */
+static hki_product packing(const hki_kernel_call *call)
+{
+    const hki_tensor *x = &call->in[0], *weight = &call->in[1];
+    const bool packs = (x->dtype == HK_F32 || x->dtype == HK_F64) && weight->strides[1] == 1 &&
+                       weight->strides[0] >= weight->dims[1] && weight->dims[0] > 1 &&
+                       row_count(x->ndim, x->dims) > 1;
+    return (hki_product){.f64 = x->dtype == HK_F64,
+                         .trans_b = true,
+                         .m = 1,
+                         .n = weight->dims[0],
+                         .k = packs ? weight->dims[1] : 0,
+                         .b = weight->data,
+                         .ldb = weight->strides[0]};
+}
+
+static size_t linear_packed_bytes(const hki_kernel_call *call)
+{
+    const hki_product product = packing(call);
+    return hki_product_packed_bytes(&product);
+}
+
+static void linear_pack(const hki_kernel_call *call, void *packed)
+{
+    const hki_product product = packing(call);
+    hki_product_pack(&product, packed);
+}
+
 static void linear_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const hki_tensor *x = &call->in[0], *weight = &call->in[1], *bias = &call->in[2];
@@ -146,8 +175,11 @@ static void linear_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin
             added = (hki_matrix_bias){(const char *)bias->data +
                                           tile.column * bias->strides[0] * out_item,
                                       bias->strides[0]};
-        if (!hki_matrix_product(call, piece, x->dtype, left, right, (hki_matrix_how){.bias = added},
-                                y, n))
+        const hki_matrix_how how = {.bias = added,
+                                    .packed = call->packed,
+                                    .packed_columns = n,
+                                    .packed_first = tile.column};
+        if (!hki_matrix_product(call, piece, x->dtype, left, right, how, y, n))
             break;
     }
     if (gathered)
@@ -240,6 +272,9 @@ const hk_op hki_op_linear = {
     .infer = linear_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = linear_plan,
+    .packed_input = 1,
+    .packed_bytes = linear_packed_bytes,
+    .pack = linear_pack,
     .batch = linear_batch,
     .fuse = HKI_FUSE_LAYER,
     .kernel = {[HKI_CPU] = linear_cpu},

@@ -81,7 +81,10 @@ static void matmul_plan(const hki_call *call, hki_plan *plan)
                               b->shape.dims, b->strides);
     hki_matrix_tiles tiles = hki_matrix_tiles_of(geometry.m, geometry.n, geometry.k, a->dtype);
     plan->extent = geometry.batch_count * tiles.row_count * tiles.column_count;
-    if (!is_dot(a, b))
+    if (geometry.batch_count == 1 &&
+        hki_matrix_is_brief(geometry.m, geometry.n, geometry.k, a->dtype))
+        plan->max_pieces = 1;
+    else if (!is_dot(a, b))
         plan->max_pieces = hki_plan_pieces_for(call);
     plan->work_ns = (double)geometry.batch_count *
                     hki_matrix_work_ns(geometry.m, geometry.n, geometry.k, a->dtype);

@@ -82,7 +82,7 @@ static void test_joined_tiles(void)
 }
 
 /* A product of a fraction of a millisecond is two tiles where a side is long, as a step of a recurrent layer is, and has the bytes
- * of its halves; else it is one. */
+ * of its halves; of less it has tiles for a team, which a call joins. */
 static void test_halves(void)
 {
     HK_SCOPE;
@@ -91,7 +91,19 @@ static void test_halves(void)
     const hki_matrix_tiles square = hki_matrix_tiles_of(250, 250, 250, HK_F32);
     CHECK(square.row_count == 1 && square.column_count == 1);
     const hki_matrix_tiles brief = hki_matrix_tiles_of(16, 1024, 256, HK_F32);
-    CHECK(brief.row_count == 1 && brief.column_count == 1);
+    CHECK(brief.row_count == 1 && brief.column_count > 1);
+    for (int64_t m = 2; m < 70; m++)
+        for (int64_t n = 2; n < 140; n++) { /* no tile is a row or a column by itself */
+            const hki_matrix_tiles tiles = hki_matrix_tiles_of(m, n, 300, HK_F32);
+            const int64_t count = tiles.row_count * tiles.column_count;
+            for (int64_t i = 0; i < count; i++) {
+                const hki_matrix_tile tile = hki_matrix_tile_at(&tiles, m, n, i);
+                CHECK(tile.rows > 1 && tile.columns > 1);
+            }
+            int64_t all = 0;
+            const hki_matrix_tile joined = hki_matrix_tiles_join(&tiles, m, n, &all, count);
+            CHECK(all == count && joined.rows == m && joined.columns == n);
+        }
 
     hk_array *a = hk_random_uniform(hk_shape(64, 256), HK_F32, device);
     hk_array *b = hk_random_uniform(hk_shape(256, 1024), HK_F32, device), *parts[2];

@@ -10,13 +10,15 @@
 
 /* A product packs its operands anew for every tile, so tiles are large: few for a product of a
  * millisecond, and no narrower than TILE_MIN. Of TILE_NS, give or take half. Less, of HALVED_NS together, is cut in two where a
- * side is long: both tiles pack the other operand, which takes little time then. */
+ * side is long: both tiles pack the other operand, which takes little time then. Those of still less are one piece of a call, which
+ * hki_matrix_tiles_join makes one product of, but have tiles for the threads of a team (graph/team.h). */
 enum {
     TILE_NS = 500000,
     TILE_MIN = 32,
-    TILE_ALIGN = 16,
+    TILE_ALIGN = HKI_PRODUCT_PANEL,
     TILES_MAX = 32,
     HALVED_NS = 200000,
+    FINE_NS = 5000,
     HALVED_SIDE = 256
 };
 
@@ -33,11 +35,20 @@ static int64_t side_of(int64_t size, int64_t parts)
     return side < size ? side : size;
 }
 
+bool hki_matrix_is_brief(int64_t m, int64_t n, int64_t k, hk_dtype dtype)
+{
+    return hki_matrix_work_ns(m, n, k, dtype) <= HALVED_NS;
+}
+
 hki_matrix_tiles hki_matrix_tiles_of(int64_t m, int64_t n, int64_t k, hk_dtype dtype)
 {
     hki_matrix_tiles tiles = {.rows = m, .columns = n, .row_count = 1, .column_count = 1};
     double wanted = hki_matrix_work_ns(m, n, k, dtype) / TILE_NS;
     int64_t row_parts = 1, column_parts = 1;
+    const bool is_brief = m > 1 && n > 1 && (dtype == HK_F32 || dtype == HK_F64) &&
+                          hki_matrix_is_brief(m, n, k, dtype);
+    if (is_brief)
+        wanted *= (double)TILE_NS / FINE_NS;
     if (wanted * TILE_NS > HALVED_NS && (m > n ? m : n) >= HALVED_SIDE && wanted < 2)
         wanted = 2;
     while (1.5 * (double)(row_parts * column_parts) < wanted &&
@@ -49,6 +60,10 @@ hki_matrix_tiles hki_matrix_tiles_of(int64_t m, int64_t n, int64_t k, hk_dtype d
         tiles.rows = side_of(m, row_parts);
         tiles.columns = side_of(n, column_parts);
     }
+    /* a row or column by itself would have other bytes */
+    if (is_brief &&
+        ((m > tiles.rows && m % tiles.rows == 1) || (n > tiles.columns && n % tiles.columns == 1)))
+        return (hki_matrix_tiles){.rows = m, .columns = n, .row_count = 1, .column_count = 1};
     if (tiles.rows > 0)
         tiles.row_count = hki_divide_up(m, tiles.rows);
     if (tiles.columns > 0)
@@ -213,7 +228,7 @@ bool hki_matrix_product(const hki_kernel_call *call, int64_t piece, hk_dtype dty
         trans_a = false;
         lda = a.columns;
     }
-    if (b_bytes && (converts || !lies_well(&b, &trans_b, &ldb))) {
+    if (b_bytes && (converts || !lies_well(&b, &trans_b, &ldb)) && !how.packed) {
         packed_b = pack(call, piece, dtype, b, b_bytes);
         if (!packed_b)
             goto release;
@@ -226,6 +241,9 @@ bool hki_matrix_product(const hki_kernel_call *call, int64_t piece, hk_dtype dty
                            .by_samples = how.by_samples,
                            .adds = how.adds,
                            .factor = how.factor,
+                           .packed = how.packed,
+                           .packed_columns = how.packed_columns,
+                           .packed_first = how.packed_first,
                            .m = a.rows,
                            .n = b.columns,
                            .k = a.columns,

@@ -32,6 +32,9 @@ typedef struct hki_matrix_how {
     hki_matrix_bias bias;
     bool by_samples, adds;
     double factor; /* of a b; 0: 1 */
+    /* NULL, or a matrix, packed by hki_product_pack, of which b is the columns from packed_first on. */
+    const void *packed;
+    int64_t packed_columns, packed_first;
 } hki_matrix_how;
 
 /* c = a b + bias, where c has c_stride elements from row to row. Of floats each element of c has
@@ -50,6 +53,8 @@ typedef struct hki_matrix_tiles {
 } hki_matrix_tiles;
 
 hki_matrix_tiles hki_matrix_tiles_of(int64_t m, int64_t n, int64_t k, hk_dtype dtype);
+/* So little work that a call is one piece, though it has tiles. */
+bool hki_matrix_is_brief(int64_t m, int64_t n, int64_t k, hk_dtype dtype);
 /* Rough cost of one such product on one core. */
 double hki_matrix_work_ns(int64_t m, int64_t n, int64_t k, hk_dtype dtype);
 

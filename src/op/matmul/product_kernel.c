@@ -125,6 +125,18 @@ static places places_of(const hki_product_call *call)
     return at;
 }
 
+size_t hki_product_packed_bytes(const hki_product *product)
+{
+    const int64_t columns = hki_round_up(product->n, kernels_get(product)->lanes);
+    return (size_t)(columns * product->k * item_bytes(product));
+}
+
+void hki_product_pack(const hki_product *product, void *packed)
+{
+    const hki_product_call call = cut(product);
+    kernels_get(product)->pack_b(&call, packed);
+}
+
 size_t hki_product_scratch_bytes(const hki_product *product)
 {
     const hki_product_call call = cut(product);

@@ -34,10 +34,19 @@ typedef struct hki_product {
         starts; /* of m: each sum of a row goes on from its start; not by_samples, nor adds, nor k = 0. NULL: from 0 */
     const void *bias; /* of n: added to each sum at its end; not by_samples. NULL: none */
     const hki_product_windows *windows; /* NULL, or in b's place: trans_b is false */
+    /* NULL, or b as hki_product_pack has made it, in its place: of packed_columns columns, of which this b has those from
+       packed_first on, a multiple of HKI_PRODUCT_PANEL; factor is 1 */
+    const void *packed;
+    int64_t packed_columns, packed_first;
     const void *a, *b;
     void *c;
     int64_t lda, ldb, ldc;
 } hki_product;
+
+/* Copies b once for many products with the same k; not by_samples, nor of windows. Of m and a nothing is looked at. */
+enum { HKI_PRODUCT_PANEL = 32 /* columns; those of panels divide it */ };
+size_t hki_product_packed_bytes(const hki_product *product);
+void hki_product_pack(const hki_product *product, void *packed);
 
 /* Workspace: 64-byte aligned. */
 size_t hki_product_scratch_bytes(const hki_product *product);

@@ -213,7 +213,8 @@ typedef struct LANES_FN(part) {
 typedef struct LANES_FN(product_block) {
     int64_t i0, i1, j0, j1, k0, k1;
     int64_t live;          /* sums that wait, of each tile */
-    bool packs;            /* b is packed panel by panel, on the way */
+    const T *panels;       /* of b, packed */
+    bool packs;            /* panel by panel, on the way */
     LANES_FN(part) next_a; /* what the next block copies of a transposed one */
 } LANES_FN(product_block);
 
@@ -231,7 +232,7 @@ static void LANES_FN(tree_sweep)(const hki_product_call *call, const LANES_FN(pr
     const int64_t depth = b->k1 - b->k0, rows = b->i1 - b->i0;
     const int64_t tiles = hki_divide_up(rows, TREE_ROWS);
     LANES_FN(tree_tile)
-    tile = {.panel = call->b,
+    tile = {.panel = b->panels,
             .pairs = call->pairs + b->k0 / HKI_SUM_RUN,
             .waiting = call->waiting,
             .stack = call->stack,
@@ -291,7 +292,7 @@ static void LANES_FN(product_sweep)(const hki_product_call *call, const LANES_FN
                      : call->a  ? call->a_row
                                 : p->lda,
             .y_row = p->ldc,
-            .panel = call->b,
+            .panel = b->panels,
             .bias = bias ? panel_bias : NULL,
             .inputs = depth,
             .continues = b->k0 > 0 || p->adds};
@@ -338,6 +339,22 @@ static void LANES_FN(look_ahead)(const hki_product_call *call, LANES_FN(product_
                              hki_min(call->rows, p->m - i), p->lda};
 }
 
+/* Where the copy of b has a block's panels. */
+static const T *LANES_FN(packed_panels)(const hki_product *p, const LANES_FN(product_block) * b)
+{
+    const int64_t columns = hki_round_up(p->packed_columns, L);
+    return (const T *)p->packed + columns * b->k0 + (p->packed_first + b->j0) * (b->k1 - b->k0);
+}
+
+static void LANES_FN(product_pack_all)(const hki_product_call *call, void *packed)
+{
+    const hki_product *p = call->product;
+    const int64_t columns = hki_round_up(p->n, L);
+    for (int64_t k = 0; k < p->k; k += call->depth)
+        LANES_FN(product_pack_b)
+    (p, 0, p->n, k, hki_min(k + call->depth, p->k), (T *)packed + columns * k);
+}
+
 static void LANES_FN(product)(const hki_product_call *call)
 {
     const hki_product *p = call->product;
@@ -346,7 +363,8 @@ static void LANES_FN(product)(const hki_product_call *call)
     /* Of few rows, copying weights waits for memory for a good part of the time, if they are not in a cache or fetched early. */
     const bool is_far = p->n * p->k * (int64_t)sizeof(T) > HKI_PRODUCT_NEAR_BYTES;
     LANES_FN(product_block)
-    b = {.packs = p->trans_b && !call->pairs && is_far && p->m >= LAYER_ROWS &&
+    b = {.panels = call->b,
+         .packs = p->trans_b && !p->packed && !call->pairs && is_far && p->m >= LAYER_ROWS &&
                   p->m <= hki_min(6 * LAYER_ROWS, call->rows)};
     for (b.j0 = 0; b.j0 < p->n; b.j0 = b.j1) {
         b.j1 = hki_min(b.j0 + call->columns, p->n);
@@ -354,7 +372,9 @@ static void LANES_FN(product)(const hki_product_call *call)
             b.live = 0;
             for (b.k0 = 0; b.k0 < p->k; b.k0 = b.k1) {
                 b.k1 = hki_min(b.k0 + call->depth, p->k);
-                if (!b.packs)
+                if (p->packed)
+                    b.panels = LANES_FN(packed_panels)(p, &b);
+                else if (!b.packs)
                     LANES_FN(product_pack_b)(p, b.j0, b.j1, b.k0, b.k1, call->b);
                 for (b.i0 = first; b.i0 < hki_min(first + outer, p->m); b.i0 = b.i1) {
                     b.i1 = hki_min(b.i0 + call->rows, p->m);
