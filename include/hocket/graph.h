@@ -45,9 +45,9 @@ typedef struct hk_capture_options {
      * not write are kept rearranged, in about as much memory again (two and a half times for 5 x 5 kernels), until somebody
      * writes them or the graph goes.
      *
-     * Of a CPU device, neighbouring calls that take less than a millisecond each are one task, at which its cores work
-     * together, call by call; bytes are those of the calls. An input that has failed, or a call that fails, fails all that
-     * the task writes.
+     * Of a CPU device, neighbouring calls that take about a millisecond at most are one task, at which its cores work
+     * together, call by call. Bytes are those of the calls, but of convolutions of four images or fewer, whose windows are added
+     * up in another order. An input that has failed, or a call that fails, fails all that the task writes.
      *
      * And neighbouring calls of a GPU are one task, which it does from its recording of an earlier
      * replay (a CUDA graph). Sums over devices and ranks, and a program's own kernels, come between

@@ -7,11 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nanoseconds on one core, as plans say or calls before have shown. */
+/* Nanoseconds on one core. What is a team follows from plans alone; into what it is cut, also from what calls have taken. */
 enum {
-    MOST_CALL_NS = 1000000, /* of a call: a longer one is cut by the engine as well */
-    MOST_TEAM_NS = 4000000, /* of a team: what else is ready waits for so long, at most */
+    MOST_CALL_NS = 2500000, /* of a call: a longer one is cut by the engine as well */
+    MOST_TEAM_NS = 8000000, /* of a team: what else is ready waits for so long, at most */
     LEAST_CALLS = 4,
+    LEAST_TEAM_NS = 10000,
     MOST_CALLS = 512,  /* what finds phases takes time by their square */
     ALONE_NS = 2000,   /* a phase of less is not worth the way to another core */
     ITEM_NS = 4000,    /* and so is an item of less */
@@ -46,7 +47,7 @@ static int find_stretch(const hk_graph *graph, int first)
         work_ns += node->plan.work_ns;
         count++;
     }
-    return count < LEAST_CALLS ? 0 : count;
+    return count < LEAST_CALLS || work_ns < LEAST_TEAM_NS ? 0 : count;
 }
 
 /* ---- phases ---------------------------------------------------------------------------------- */
@@ -107,6 +108,48 @@ static void sort(hki_team *self, const int *phase, int count)
         self->phases[p].count = at - self->phases[p].first;
     }
     self->phase_count = count;
+}
+
+/* ---- what is packed once --------------------------------------------------------------------- */
+
+/* The touch by which a parameter is read that no replay writes; -1: it is none. */
+static int constant_touch(const hki_team *self, int slot)
+{
+    const hk_graph *graph = self->graph;
+    int found = -1;
+    if (slot < 0 || graph->slots[slot].kind != HKI_SLOT_EXTERNAL)
+        return -1;
+    for (int i = 0; i < graph->node_count; i++)
+        for (int j = 0; j < graph->nodes[i].input_count + graph->nodes[i].output_count; j++)
+            if (graph->nodes[i].operands[j].slot == slot && hki_node_writes(&graph->nodes[i], j))
+                return -1;
+    for (int i = 0; i < self->touch_count && found < 0; i++)
+        found = self->touches[i].slot == slot ? i : -1;
+    return found;
+}
+
+static bool find_packs(hki_team *self)
+{
+    self->keeper.at = calloc((size_t)self->steps.count, sizeof *self->keeper.at);
+    for (int i = 0; self->keeper.at && i < self->steps.count; i++) {
+        hki_team_step *its = &self->order[i];
+        hki_step *step = &self->steps.list[its->step];
+        const hk_op *op = step->is_copy ? NULL : step->call.op;
+        const int touch =
+            op && op->pack ? constant_touch(self, step->in_place[op->packed_input]) : -1;
+        int64_t extent = 0;
+        its->packed_bytes = touch < 0 ? 0 : op->packed_bytes(&step->call, &extent);
+        if (its->packed_bytes == 0)
+            continue;
+        if (extent > 0) {
+            step->call.extent = extent;
+            step->call.grain = 1;
+        }
+        its->packed = (int64_t)self->kept_bytes;
+        self->kept_bytes += hki_round_up_bytes(its->packed_bytes, HKI_CACHE_LINE);
+        self->keeper.at[self->keeper.count++] = touch;
+    }
+    return self->keeper.at;
 }
 
 /* ---- items ----------------------------------------------------------------------------------- */
@@ -221,43 +264,6 @@ static void lay_out(hki_team *self)
     self->workspace_bytes = hki_steps_lay_out(steps);
 }
 
-/* ---- what is packed once --------------------------------------------------------------------- */
-
-/* The touch by which a parameter is read that no replay writes; -1: it is none. */
-static int constant_touch(const hki_team *self, int slot)
-{
-    const hk_graph *graph = self->graph;
-    int found = -1;
-    if (slot < 0 || graph->slots[slot].kind != HKI_SLOT_EXTERNAL)
-        return -1;
-    for (int i = 0; i < graph->node_count; i++)
-        for (int j = 0; j < graph->nodes[i].input_count + graph->nodes[i].output_count; j++)
-            if (graph->nodes[i].operands[j].slot == slot && hki_node_writes(&graph->nodes[i], j))
-                return -1;
-    for (int i = 0; i < self->touch_count && found < 0; i++)
-        found = self->touches[i].slot == slot ? i : -1;
-    return found;
-}
-
-static bool find_packs(hki_team *self)
-{
-    self->keeper.at = calloc((size_t)self->steps.count, sizeof *self->keeper.at);
-    for (int i = 0; self->keeper.at && i < self->steps.count; i++) {
-        hki_team_step *its = &self->order[i];
-        const hki_step *step = &self->steps.list[its->step];
-        const hk_op *op = step->is_copy ? NULL : step->call.op;
-        const int touch =
-            op && op->pack ? constant_touch(self, step->in_place[op->packed_input]) : -1;
-        its->packed_bytes = touch < 0 ? 0 : op->packed_bytes(&step->call);
-        if (its->packed_bytes == 0)
-            continue;
-        its->packed = (int64_t)self->kept_bytes;
-        self->kept_bytes += hki_round_up_bytes(its->packed_bytes, HKI_CACHE_LINE);
-        self->keeper.at[self->keeper.count++] = touch;
-    }
-    return self->keeper.at;
-}
-
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static void destroy(hki_team *self)
@@ -323,17 +329,16 @@ static bool fill(hki_team *self, int first, int count, const bool *is_within)
         return false;
     sort(self, phase, find_phases(steps, phase));
     free(phase);
-    bool is_divided = false;
-    for (int i = 0; i < self->phase_count; i++) {
+    if (self->touch_count == 0 || !find_packs(self))
+        return false;
+    for (int i = 0; i < self->phase_count; i++)
         cut(self, &self->phases[i]);
-        is_divided = is_divided || self->phases[i].item_count > 1;
-    }
     merge(self);
     lay_out(self);
-    return is_divided && self->touch_count > 0 && find_packs(self);
+    return true;
 }
 
-/* NULL: nothing of it can be divided, or for want of host memory. */
+/* NULL: for want of host memory, or it is of no effect. */
 static hki_team *create(hk_graph *graph, int first, int count, const bool *is_within)
 {
     hki_team *self = calloc(1, sizeof *self);
@@ -379,7 +384,7 @@ static void add_stretch(hki_teams *self, hk_graph *graph, int first, int count)
 
 hki_teams *hki_teams_create(hk_graph *graph)
 {
-    if (graph->options.exact || hki_runtime_is_serial(graph->runtime))
+    if (graph->options.exact)
         return NULL;
     hki_teams *self = calloc(1, sizeof *self);
     if (!self)

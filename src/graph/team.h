@@ -61,8 +61,7 @@ typedef struct hki_teams {
         *is_within; /* by slot: a temporary that has no storage, but a part of a team's workspace */
 } hki_teams;
 
-/* NULL where there are none: with the option exact, in the serial engine, and for want of host
- * memory, too. The graph is indexed, and outlives it. */
+/* NULL where there are none: with the option exact, and for want of host memory, too. The graph is indexed, and outlives it. */
 hki_teams *hki_teams_create(hk_graph *graph);
 void hki_teams_destroy(hki_teams *self);
 

@@ -258,10 +258,10 @@ static void run(hki_task *task, void *payload, int64_t piece)
 {
     team_payload *self = payload;
     const int64_t begin_ns = piece == 0 ? hki_clock_ns() : 0;
-    (void)task;
     if (self->packs)
         pack(self);
-    take_part(self);
+    if (!hki_task_has_failed(task))
+        take_part(self);
     if (piece == 0)
         learn(self->team, (hki_clock_ns() - begin_ns) * self->team->width);
 }

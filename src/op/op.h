@@ -447,9 +447,9 @@ struct hk_op {
     void (*join)(const hki_kernel_call *call); /* optional: after all pieces */
     /* Optional, both or none: the kernel reads the input of that number, a parameter, in a form that it
      * would make anew in each call, and which can be made once for many. Its bytes, 0 where this call has
-     * none, and what makes it, 64-byte aligned. */
+     * none, and, if it is cut otherwise then, its extent, of grain 1; and what makes it, 64-byte aligned. */
     uint8_t packed_input;
-    size_t (*packed_bytes)(const hki_kernel_call *call);
+    size_t (*packed_bytes)(const hki_kernel_call *call, int64_t *extent);
     void (*pack)(const hki_kernel_call *call, void *packed);
     /* Optional: how it treats a batch; then its kernel works on any run of samples, whatever
      * `extent` is split by. */

@@ -4,6 +4,7 @@
 #include "op/call/plan.h"
 #include "op/call/scratch.h"
 #include "op/conv/conv2d_columns.h"
+#include "op/conv/conv2d_rows.h"
 #include "op/reduce/reduce.h"
 
 #include <string.h>
@@ -235,12 +236,62 @@ static size_t runs_scratch_bytes(hki_conv2d_geometry *g, hki_conv2d_pass pass, b
     return most;
 }
 
-/* Pieces are of samples, of parts of blocks of them, or of units of conv2d_columns.h. */
+/* ---- weights that are packed once: conv2d_rows.h ----------------------------------------------------- */
+
+static bool rows_fit(const hki_kernel_call *call, hki_conv2d_geometry *geometry)
+{
+    const hki_tensor *x = &call->in[0];
+    *geometry = hki_conv2d_forward_geometry(x->dims, call->in[1].dims, call->options);
+    geometry->method = (hki_conv2d_method)call->method;
+    return x->dtype == HK_F32 && hki_conv2d_groups(call->options) == 1 &&
+           hki_conv2d_rows_fit(geometry);
+}
+
+static size_t forward_packed_bytes(const hki_kernel_call *call, int64_t *extent)
+{
+    hki_conv2d_geometry g;
+    if (!rows_fit(call, &g))
+        return 0;
+    *extent = hki_conv2d_rows_units(&g);
+    return hki_conv2d_rows_packed_bytes(&g);
+}
+
+static void forward_pack(const hki_kernel_call *call, void *packed)
+{
+    hki_conv2d_geometry g;
+    if (!rows_fit(call, &g))
+        return;
+    const size_t bytes = hki_conv2d_rows_pack_scratch_bytes(&g);
+    void *scratch = hki_scratch_allocate(call, 0, bytes);
+    if (!scratch)
+        return;
+    hki_conv2d_rows_pack(&g, call->in[1].data, packed, scratch);
+    hki_scratch_release(call, scratch, bytes);
+}
+
+static void forward_rows(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    hki_conv2d_geometry g;
+    rows_fit(call, &g);
+    const size_t bytes = hki_conv2d_rows_scratch_bytes(&g, end - begin);
+    void *scratch = hki_scratch_allocate(call, piece, bytes);
+    if (!scratch)
+        return;
+    hki_conv2d_rows(&g, call->in[0].data, call->packed, call->in[2].data, call->out[0].data, begin,
+                    end, scratch);
+    hki_scratch_release(call, scratch, bytes);
+}
+
+/* Pieces are of samples, of parts of blocks of them, or of units of conv2d_columns.h or conv2d_rows.h. */
 static void forward_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
     const hki_tensor *x = &call->in[0], *weight = &call->in[1], *bias = &call->in[2];
     const bool f64 = x->dtype == HK_F64;
     void *y = call->out[0].data;
+    if (call->packed) {
+        forward_rows(call, piece, begin, end);
+        return;
+    }
     if (hki_conv2d_groups_run(call, piece, begin, end))
         return;
     hki_conv2d_geometry g = hki_conv2d_forward_geometry(x->dims, weight->dims, call->options);
@@ -513,6 +564,9 @@ const hk_op hki_op_conv2d = {
     .infer = forward_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = forward_plan,
+    .packed_input = 1,
+    .packed_bytes = forward_packed_bytes,
+    .pack = forward_pack,
     .batch = hki_batch_first,
     .fuse = HKI_FUSE_CONVOLUTION,
     .kernel = {[HKI_CPU] = forward_cpu},

@@ -130,8 +130,9 @@ static hki_product packing(const hki_kernel_call *call)
                          .ldb = weight->strides[0]};
 }
 
-static size_t linear_packed_bytes(const hki_kernel_call *call)
+static size_t linear_packed_bytes(const hki_kernel_call *call, int64_t *extent)
 {
+    (void)extent;
     const hki_product product = packing(call);
     return hki_product_packed_bytes(&product);
 }
