@@ -11,7 +11,7 @@
 enum {
     MOST_CALL_NS = 2500000, /* of a call: a longer one is cut by the engine as well */
     MOST_TEAM_NS = 8000000, /* of a team: what else is ready waits for so long, at most */
-    LEAST_CALLS = 4,
+    LEAST_CALLS = 2,
     LEAST_TEAM_NS = 10000,
     MOST_CALLS = 512,  /* what finds phases takes time by their square */
     ALONE_NS = 2000,   /* a phase of less is not worth the way to another core */
@@ -82,34 +82,6 @@ static bool follows(const hki_step *a, const hki_step *b)
     return false;
 }
 
-/* Numbers of phases, by step; returns how many there are. */
-static int find_phases(const hki_steps *steps, int *phase)
-{
-    int count = 0;
-    for (int i = 0; i < steps->count; i++) {
-        phase[i] = 0;
-        for (int j = 0; j < i; j++)
-            if (phase[j] >= phase[i] && follows(&steps->list[j], &steps->list[i]))
-                phase[i] = phase[j] + 1;
-        count = phase[i] >= count ? phase[i] + 1 : count;
-    }
-    return count;
-}
-
-static void sort(hki_team *self, const int *phase, int count)
-{
-    int at = 0;
-    for (int p = 0; p < count; p++) {
-        self->phases[p] = (hki_phase){.first = at};
-        for (int i = 0; i < self->steps.count; i++)
-            if (phase[i] == p)
-                self->order[at++] =
-                    (hki_team_step){.step = i, .phase = p, .partials = -1, .packed = -1};
-        self->phases[p].count = at - self->phases[p].first;
-    }
-    self->phase_count = count;
-}
-
 /* ---- what is packed once --------------------------------------------------------------------- */
 
 /* The touch by which a parameter is read that no replay writes; -1: it is none. */
@@ -128,72 +100,160 @@ static int constant_touch(const hki_team *self, int slot)
     return found;
 }
 
-static bool find_packs(hki_team *self)
+/* All that the call reads in another form is constant: notes the touches behind those of the keeper, and returns how many. */
+static int note_constants(hki_team *self, const hki_step *step)
 {
-    self->keeper.at = calloc((size_t)self->steps.count, sizeof *self->keeper.at);
-    for (int i = 0; self->keeper.at && i < self->steps.count; i++) {
-        hki_team_step *its = &self->order[i];
-        hki_step *step = &self->steps.list[its->step];
-        const hk_op *op = step->is_copy ? NULL : step->call.op;
-        const int touch =
-            op && op->pack ? constant_touch(self, step->in_place[op->packed_input]) : -1;
-        int64_t extent = 0;
-        its->packed_bytes = touch < 0 ? 0 : op->packed_bytes(&step->call, &extent);
-        if (its->packed_bytes == 0)
+    int count = 0;
+    for (int i = 0; i < step->call.input_count; i++) {
+        if (!(step->call.op->packed_inputs >> i & 1))
             continue;
-        if (extent > 0) {
-            step->call.extent = extent;
-            step->call.grain = 1;
-        }
-        its->packed = (int64_t)self->kept_bytes;
-        self->kept_bytes += hki_round_up_bytes(its->packed_bytes, HKI_CACHE_LINE);
-        self->keeper.at[self->keeper.count++] = touch;
+        const int touch = constant_touch(self, step->in_place[i]);
+        if (touch < 0)
+            return 0;
+        self->keeper.at[self->keeper.count + count++] = touch;
     }
-    return self->keeper.at;
+    return count;
+}
+
+static void find_pack(hki_team *self, hki_step *step, hki_team_call *its)
+{
+    const hk_op *op = step->call.op;
+    const int constants = op->pack ? note_constants(self, step) : 0;
+    int64_t extent = 0;
+    const size_t bytes = constants == 0 ? 0 : op->packed_bytes(&step->call, &extent);
+    if (bytes == 0)
+        return;
+    if (extent > 0) {
+        step->call.extent = extent;
+        step->call.grain = 1;
+    }
+    its->packed = (int64_t)self->kept_bytes;
+    self->kept_bytes += hki_round_up_bytes(bytes, HKI_CACHE_LINE);
+    self->keeper.count += constants;
+    size_t shared = 0;
+    if (op->rounds) {
+        its->rounds = op->rounds(&step->call, &shared);
+        its->shared = shared;
+    }
+}
+
+/* False: out of host memory. */
+static bool find_calls(hki_team *self)
+{
+    self->calls = calloc((size_t)self->steps.count, sizeof *self->calls);
+    self->keeper.at = calloc((size_t)self->steps.count * HKI_MAX_INPUTS, sizeof *self->keeper.at);
+    if (!self->calls || !self->keeper.at)
+        return false;
+    for (int i = 0; i < self->steps.count; i++) {
+        hki_step *step = &self->steps.list[i];
+        self->calls[i] = (hki_team_call){.packed = -1, .rounds = 1, .place = -1};
+        if (step->is_copy)
+            continue;
+        step->call.partial_bytes =
+            hki_round_up_bytes(step->node->plan.partial_bytes, HKI_CACHE_LINE);
+        self->calls[i].shared = step->call.partial_bytes * (uint64_t)step->call.piece_count;
+        find_pack(self, step, &self->calls[i]);
+    }
+    return true;
+}
+
+/* ---- the order of phases --------------------------------------------------------------------- */
+
+/* Numbers of first phases, by step; returns how many phases there are. */
+static int find_phases(const hki_team *self, int *phase)
+{
+    const hki_steps *steps = &self->steps;
+    int count = 0;
+    for (int i = 0; i < steps->count; i++) {
+        phase[i] = 0;
+        for (int j = 0; j < i; j++) {
+            const int behind = phase[j] + (int)self->calls[j].rounds;
+            if (behind > phase[i] && follows(&steps->list[j], &steps->list[i]))
+                phase[i] = behind;
+        }
+        const int end = phase[i] + (int)self->calls[i].rounds;
+        count = end > count ? end : count;
+    }
+    return count;
+}
+
+/* False: out of host memory. */
+static bool sort(hki_team *self, const int *phase, int count)
+{
+    int64_t all = 0;
+    for (int i = 0; i < self->steps.count; i++)
+        all += self->calls[i].rounds;
+    self->order = calloc((size_t)all, sizeof *self->order);
+    self->phases = calloc((size_t)count, sizeof *self->phases);
+    if (!self->order || !self->phases)
+        return false;
+    for (int p = 0; p < count; p++) {
+        const int first = self->order_count;
+        for (int i = 0; i < self->steps.count; i++)
+            if (phase[i] <= p && p < phase[i] + self->calls[i].rounds)
+                self->order[self->order_count++] =
+                    (hki_team_step){.step = i, .phase = p, .round = p - phase[i]};
+        self->phases[p] = (hki_phase){.first = first, .count = self->order_count - first};
+    }
+    self->phase_count = count;
+    return true;
+}
+
+static bool make_phases(hki_team *self)
+{
+    int *phase = calloc((size_t)self->steps.count, sizeof *phase);
+    const bool made = phase && sort(self, phase, find_phases(self, phase));
+    free(phase);
+    return made;
 }
 
 /* ---- items ----------------------------------------------------------------------------------- */
 
-static double work_of(const hki_step *step)
+/* In one of its phases. */
+static double work_of(const hki_team *self, int index)
 {
+    const hki_step *step = &self->steps.list[index];
     return step->is_copy ? (double)step->out[0].size
-                         : (double)hki_plan_expect(step->node->op, step->node->plan.work_ns);
+                         : (double)hki_plan_expect(step->node->op, step->node->plan.work_ns) /
+                               (double)self->calls[index].rounds;
 }
 
-static int64_t pieces_of(const hki_step *step, double item_ns, int64_t most)
+static int64_t pieces_of(const hki_team *self, int index, double item_ns)
 {
+    const hki_step *step = &self->steps.list[index];
     const hki_kernel_call *call = &step->call;
+    const int64_t cores = self->device->core_count;
     if (step->is_copy)
         return 1;
     if (call->op->join || step->node->plan.partial_bytes) /* bytes depend on it */
         return call->piece_count;
     const int64_t blocks = call->extent > 0 ? (call->extent - 1) / call->grain + 1 : 1;
-    int64_t count = (int64_t)(work_of(step) / item_ns + 0.5);
-    count = count > most ? most : count;
+    int64_t count = (int64_t)(work_of(self, index) / item_ns + 0.5);
+    count = count > ITEMS_OF_CORE * cores ? ITEMS_OF_CORE * cores : count;
     count = count > blocks ? blocks : count;
+    count = count > cores ? count / cores * cores : count; /* as many for each */
     return count < 1 ? 1 : count;
+}
+
+static bool has_parts(const hki_step *step)
+{
+    return !step->is_copy && (step->call.op->join || step->node->plan.partial_bytes);
 }
 
 static void cut(hki_team *self, hki_phase *phase)
 {
-    const int64_t cores = self->device->core_count;
     double work_ns = 0;
     for (int i = phase->first; i < phase->first + phase->count; i++)
-        work_ns += work_of(&self->steps.list[self->order[i].step]);
-    double item_ns = work_ns / (double)(ITEMS_OF_CORE * cores);
+        work_ns += work_of(self, self->order[i].step);
+    double item_ns = work_ns / (double)(ITEMS_OF_CORE * self->device->core_count);
     item_ns = item_ns < ITEM_NS ? ITEM_NS : item_ns;
     phase->item_count = 0;
     for (int i = phase->first; i < phase->first + phase->count; i++) {
         hki_team_step *its = &self->order[i];
         hki_step *step = &self->steps.list[its->step];
-        its->piece_count = work_ns <= ALONE_NS && !step->node->plan.partial_bytes
-                               ? 1
-                               : pieces_of(step, item_ns, ITEMS_OF_CORE * cores);
+        its->piece_count =
+            work_ns <= ALONE_NS && !has_parts(step) ? 1 : pieces_of(self, its->step, item_ns);
         its->first_item = phase->item_count;
-        step->call.piece_count = its->piece_count;
-        if (!step->is_copy)
-            step->call.partial_bytes =
-                hki_round_up_bytes(step->node->plan.partial_bytes, HKI_CACHE_LINE);
         step->call.first_piece = its->first_item;
         phase->item_count += its->piece_count;
         phase->joins = phase->joins || (!step->is_copy && step->call.op->join);
@@ -245,21 +305,20 @@ static void lay_out(hki_team *self)
         steps->places[i].first = self->phase_count;
         steps->places[i].last = -1;
     }
-    for (int i = 0; i < steps->count; i++) {
-        hki_team_step *its = &self->order[i];
+    for (int i = 0; i < self->order_count; i++) {
+        const hki_team_step *its = &self->order[i];
         const hki_step *step = &steps->list[its->step];
+        hki_team_call *call = &self->calls[its->step];
+        if (call->shared > 0 && call->place < 0) {
+            call->place = steps->place_count++;
+            steps->places[call->place] = (hki_node_place){
+                .is_within = true, .first = its->phase, .last = its->phase, .bytes = call->shared};
+        }
+        use_place(steps, call->place, its->phase);
         for (int j = 0; j < step->call.input_count; j++)
             use_place(steps, step->in_place[j], its->phase);
         for (int j = 0; j < step->call.output_count; j++)
             use_place(steps, step->out_place[j], its->phase);
-        if (step->is_copy || !step->node->plan.partial_bytes)
-            continue;
-        its->partials = steps->place_count++;
-        steps->places[its->partials] =
-            (hki_node_place){.is_within = true,
-                             .first = its->phase,
-                             .last = its->phase,
-                             .bytes = step->call.partial_bytes * (uint64_t)its->piece_count};
     }
     self->workspace_bytes = hki_steps_lay_out(steps);
 }
@@ -274,6 +333,7 @@ static void destroy(hki_team *self)
     hki_keeper_deinit(&self->keeper);
     free(self->steps.list);
     free(self->steps.places);
+    free(self->calls);
     free(self->order);
     free(self->phases);
     free(self->touches);
@@ -293,10 +353,8 @@ static bool make_room(hki_team *self, int first, int count)
     self->steps.list = calloc(nodes + copies, sizeof *self->steps.list);
     self->steps.places =
         calloc((size_t)graph->slot_count + copies + nodes, sizeof *self->steps.places);
-    self->order = calloc(nodes + copies, sizeof *self->order);
-    self->phases = calloc(nodes + copies, sizeof *self->phases);
     self->touches = calloc(operands, sizeof *self->touches);
-    return self->steps.list && self->steps.places && self->order && self->phases && self->touches;
+    return self->steps.list && self->steps.places && self->touches;
 }
 
 static void add_touches(hki_team *self, const hki_node *node, const bool *is_within)
@@ -324,12 +382,7 @@ static bool fill(hki_team *self, int first, int count, const bool *is_within)
         hki_steps_add(steps, i);
         add_touches(self, &self->graph->nodes[i], is_within);
     }
-    int *phase = calloc((size_t)steps->count, sizeof *phase);
-    if (!phase)
-        return false;
-    sort(self, phase, find_phases(steps, phase));
-    free(phase);
-    if (self->touch_count == 0 || !find_packs(self))
+    if (self->touch_count == 0 || !find_calls(self) || !make_phases(self))
         return false;
     for (int i = 0; i < self->phase_count; i++)
         cut(self, &self->phases[i]);

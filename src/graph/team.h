@@ -15,14 +15,21 @@
 #include "graph/recorded_steps.h"
 #include "graph/touches.h"
 
+/* What there is of a step of team->steps. */
+typedef struct hki_team_call {
+    int64_t packed;  /* where it begins in what is kept; -1: nothing is packed */
+    int64_t rounds;  /* phases that it goes through, see hk_op.rounds; 1: as usual */
+    uint64_t shared; /* bytes that its pieces or rounds share */
+    int place;       /* of them; -1: none */
+} hki_team_call;
+
+/* A step in one of its phases. */
 typedef struct hki_team_step {
-    int step; /* of team->steps */
+    int step;
     int phase;
+    int64_t round;
     int64_t piece_count;
     int64_t first_item; /* of its phase */
-    int partials;       /* place; -1: none */
-    int64_t packed;     /* where it begins in what is kept; -1: nothing is packed */
-    size_t packed_bytes;
 } hki_team_step;
 
 typedef struct hki_phase {
@@ -35,7 +42,9 @@ typedef struct hki_team {
     hk_graph *graph;
     hki_device *device;
     hki_steps steps;
+    hki_team_call *calls; /* by step */
     hki_team_step *order; /* phase by phase */
+    int order_count;
     hki_phase *phases;
     int phase_count;
     int64_t width; /* so many threads have something to do, at most */

@@ -66,6 +66,7 @@ typedef struct given {
 static void give(const team_payload *self, const hki_team_step *its, given *to)
 {
     const hki_step *step = &self->team->steps.list[its->step];
+    const hki_team_call *more = &self->team->calls[its->step];
     const int inputs =
         step->call.input_count < HKI_NAMED_INPUTS ? HKI_NAMED_INPUTS : step->call.input_count;
     to->call = step->call;
@@ -76,10 +77,11 @@ static void give(const team_payload *self, const hki_team_step *its, given *to)
         aim(self, &step->in[i], i < step->call.input_count ? step->in_place[i] : -1, &to->in[i]);
     for (int i = 0; i < step->call.output_count; i++)
         aim(self, &step->out[i], step->out_place[i], &to->out[i]);
-    if (its->packed >= 0)
-        to->call.packed = hki_kept_data(self->kept) + its->packed;
-    if (its->partials >= 0)
-        to->call.partials = self->data[its->partials];
+    to->call.piece_count = its->piece_count;
+    if (more->packed >= 0)
+        to->call.packed = hki_kept_data(self->kept) + more->packed;
+    if (more->place >= 0)
+        to->call.partials = self->data[more->place];
     if (!step->is_copy && step->node->draw >= 0) {
         memcpy(to->options.bytes, step->node->options, step->node->options_bytes);
         to->options.stream = self->drawn[step->node->draw];
@@ -104,7 +106,9 @@ static void run_pieces(const team_payload *self, const hki_team_step *its, int64
     for (int64_t piece = first; piece < first + count; piece++) {
         int64_t begin, end;
         hki_piece_range(call, piece, &begin, &end);
-        if (begin < end || call->op->join)
+        if (self->team->calls[its->step].rounds > 1)
+            call->op->round(call, its->first_item + piece, its->round, begin, end);
+        else if (begin < end || call->op->join)
             call->op->kernel[self->team->device->class->kernels](call, its->first_item + piece,
                                                                  begin, end);
     }
@@ -170,11 +174,11 @@ static void pack(team_payload *self)
     int i;
     while ((i = atomic_fetch_add_explicit(&self->packs_taken, 1, memory_order_relaxed)) <
            team->steps.count) {
-        const hki_team_step *its = &team->order[i];
-        if (its->packed >= 0) {
+        const int64_t packed = team->calls[i].packed;
+        if (packed >= 0) {
             given to;
-            give(self, its, &to);
-            to.call.op->pack(&to.call, hki_kept_data(self->kept) + its->packed);
+            give(self, &(hki_team_step){.step = i, .piece_count = 1}, &to);
+            to.call.op->pack(&to.call, hki_kept_data(self->kept) + packed);
         }
         atomic_fetch_sub_explicit(&self->packs_left, 1, memory_order_release);
     }

@@ -147,6 +147,54 @@ static void test_bytes(void)
     }
 }
 
+/* ---- rounds ---------------------------------------------------------------------------------------- */
+
+enum { UNITS = 96, INPUTS = 20, LENGTH = 19, LAST = 3 * LENGTH * 2 * UNITS };
+
+/* A recurrent layer, whose steps all threads do together, and one row by a layer of weights that are packed once. */
+static void test_recurrent(hk_recurrent_kind kind, int64_t rows, bool both, int cores)
+{
+    CHECK(!hk_status_print(hk_runtime_init(&(hk_runtime_options){.cpu_cores = cores}), stderr));
+    static float expected[LAST], actual[LAST];
+    const size_t bytes = (size_t)(rows * LENGTH * UNITS * (both ? 2 : 1)) * sizeof(float);
+    {
+        HK_SCOPE;
+        hk_seed(11);
+        hk_module *layer = hk_recurrent_stack(
+            kind, UNITS, &(hk_recurrent_stack_options){.is_bidirectional = both});
+        hk_module_set_training(layer, false);
+        hk_array *x[2], *y;
+        for (int i = 0; i < 2; i++)
+            x[i] = hk_random_uniform(hk_shape(rows, LENGTH, INPUTS), HK_F32, hk_device_default());
+        CHECK(hk_ok(hk_wait(hk_forward(layer, x[0])))); /* which makes the weights */
+        hk_capture_begin(x, 1);
+        {
+            HK_SCOPE;
+            y = hk_take(hk_relu(hk_forward(layer, x[0])));
+        }
+        hk_graph *graph = hk_capture_end(NULL);
+        CHECK(both || hk_graph_get_facts(graph).tasks == 1);
+        for (int i = 0; i < 4; i++) {
+            hk_replay(graph, &x[i % 2], 1);
+            CHECK(hk_ok(hk_to_host(y, actual, bytes)));
+            CHECK(hk_ok(hk_to_host(hk_relu(hk_forward(layer, x[i % 2])), expected, bytes)));
+            CHECK(!memcmp(actual, expected, bytes));
+        }
+        hk_graph_release(graph);
+        hk_array_release(y);
+        hk_module_release(layer);
+    }
+    hk_runtime_deinit();
+}
+
+static void test_rounds(void)
+{
+    for (int cores = 1; cores <= 3; cores++)
+        for (int kind = HK_RECURRENT_TANH; kind <= HK_RECURRENT_LSTM; kind++)
+            for (int64_t rows = 1; rows <= 3; rows += 2)
+                test_recurrent((hk_recurrent_kind)kind, rows, rows == 3, cores);
+}
+
 /* ---- failures -------------------------------------------------------------------------------------- */
 
 static hk_array *rows_of(hk_array *table, hk_array *which, hk_array *weight, hk_array **beside)
@@ -276,6 +324,7 @@ static void test_threads(void)
 int main(void)
 {
     test_bytes();
+    test_rounds();
     test_failure();
     test_no_memory();
     test_threads();

@@ -12,6 +12,10 @@
 
 enum {
     HKI_LAYER_PANEL_VECTORS = 2,
+    /* Of so many rows at most several panels go side by side: of one row, and of more. */
+    HKI_LAYER_WIDE_ROWS = 3,
+    HKI_LAYER_WIDE = 4,
+    HKI_LAYER_WIDE_OF_MORE = 2,
     HKI_PRODUCT_PAIRS = 127,
     HKI_PRODUCT_WAITS = 128,
     HKI_PRODUCT_NEAR_BYTES = 256 << 10 /* matrices that stay in the second cache */

@@ -131,6 +131,67 @@ static const LANES_FN(layer_tile_fn)
     LANES_FN(layer_tile_table)[LAYER_ROWS + 1][HKI_LAYER_PANEL_VECTORS] = {LAYER_TILES(TILE_ENTRY)};
 #undef TILE_ENTRY
 
+/* Of few rows a panel has too few sums to keep the multipliers busy: several panels go side by side, panel_step elements
+   apart. The bias is that of all their outputs. */
+LANES_INLINE void LANES_FN(wide_tile)(const LANES_FN(layer_tile) * t, int64_t panel_step,
+                                      const int rows, const int panels)
+{
+    const int vectors = HKI_LAYER_PANEL_VECTORS;
+    const int64_t inputs = t->inputs, x_row = t->x_row, x_step = t->x_step;
+    const T *x = t->x, *panel = t->panel;
+    V sum[HKI_LAYER_WIDE_ROWS][HKI_LAYER_WIDE * HKI_LAYER_PANEL_VECTORS];
+    UNROLL for (int r = 0; r < rows; r++)
+    {
+        UNROLL for (int v = 0; v < panels * vectors; v++) sum[r][v] =
+            t->continues ? (V) * (const VU *)(t->y + r * t->y_row + v * L)
+            : t->starts  ? t->starts[r] - (V){0}
+                         : (V){0};
+    }
+    for (int64_t i = 0; i < inputs; i++, panel += vectors * L, x += x_step) {
+        V broadcast[HKI_LAYER_WIDE_ROWS];
+        UNROLL for (int r = 0; r < rows; r++) broadcast[r] = x[r * x_row] - (V){0};
+        UNROLL for (int v = 0; v < panels * vectors; v++)
+        {
+            const V weight = *(const V *)(panel + v / vectors * panel_step + v % vectors * L);
+            UNROLL for (int r = 0; r < rows; r++) sum[r][v] = sum[r][v] + broadcast[r] * weight;
+        }
+    }
+    UNROLL for (int r = 0; r < rows; r++)
+    {
+        UNROLL for (int v = 0; v < panels * vectors; v++)
+        {
+            if (t->bias)
+                sum[r][v] = sum[r][v] + (V) * (const VU *)(t->bias + v * L);
+            if (t->relu)
+                sum[r][v] = (V)(~(sum[r][v] < (V){0}) & (M)sum[r][v]);
+            *(VU *)(t->y + r * t->y_row + v * L) = sum[r][v];
+        }
+    }
+}
+
+/* Does as many of so many outputs as fill such groups of panels, and returns how many that are. */
+LANES_TARGET static int64_t LANES_FN(wide_tiles)(const LANES_FN(layer_tile) * first, int64_t rows,
+                                                 int64_t outputs)
+{
+    const int64_t width = HKI_LAYER_PANEL_VECTORS * L, panel = width * first->inputs;
+    const int64_t panels = rows == 1 ? HKI_LAYER_WIDE : HKI_LAYER_WIDE_OF_MORE;
+    LANES_FN(layer_tile) t = *first;
+    int64_t done = 0;
+    for (; rows <= HKI_LAYER_WIDE_ROWS && done + panels * width <= outputs;
+         done += panels * width) {
+        if (rows == 1)
+            LANES_FN(wide_tile)(&t, panel, 1, HKI_LAYER_WIDE);
+        else if (rows == 2)
+            LANES_FN(wide_tile)(&t, panel, 2, HKI_LAYER_WIDE_OF_MORE);
+        else
+            LANES_FN(wide_tile)(&t, panel, 3, HKI_LAYER_WIDE_OF_MORE);
+        t.panel += panels * panel;
+        t.y += panels * width;
+        t.bias = t.bias ? t.bias + panels * width : NULL;
+    }
+    return done;
+}
+
 /* Vectors of the panel that begins at this output. */
 static int64_t LANES_FN(panel_vectors)(int64_t outputs, int64_t begin)
 {
@@ -198,7 +259,13 @@ LANES_TARGET static void LANES_FN(layer_run)(const hki_layer_call *call)
             .bias = bias ? panel_bias : NULL,
             .inputs = layer->inputs,
             .relu = layer->relu};
-    for (int64_t begin = 0, vectors; begin < layer->outputs; begin += vectors * L) {
+    LANES_FN(layer_tile) wide = tile;
+    wide.x = call->x;
+    wide.y = call->y;
+    wide.bias = bias;
+    const int64_t done = LANES_FN(wide_tiles)(&wide, call->samples, layer->outputs);
+    tile.panel += done * layer->inputs;
+    for (int64_t begin = done, vectors; begin < layer->outputs; begin += vectors * L) {
         vectors = LANES_FN(panel_vectors)(layer->outputs, begin);
         tile.outputs = hki_min(layer->outputs - begin, vectors * L);
         if (bias)

@@ -119,8 +119,7 @@ static hki_product packing(const hki_kernel_call *call)
 {
     const hki_tensor *x = &call->in[0], *weight = &call->in[1];
     const bool packs = (x->dtype == HK_F32 || x->dtype == HK_F64) && weight->strides[1] == 1 &&
-                       weight->strides[0] >= weight->dims[1] && weight->dims[0] > 1 &&
-                       row_count(x->ndim, x->dims) > 1;
+                       weight->strides[0] >= weight->dims[1] && weight->dims[0] > 1;
     return (hki_product){.f64 = x->dtype == HK_F64,
                          .trans_b = true,
                          .m = 1,
@@ -130,10 +129,19 @@ static hki_product packing(const hki_kernel_call *call)
                          .ldb = weight->strides[0]};
 }
 
+/* Of one row, packed, so many outputs are a unit. */
+enum { ROW_UNIT = 4 * HKI_PRODUCT_PANEL };
+
+static bool is_row(const hki_kernel_call *call)
+{
+    return row_count(call->in[0].ndim, call->in[0].dims) == 1;
+}
+
 static size_t linear_packed_bytes(const hki_kernel_call *call, int64_t *extent)
 {
-    (void)extent;
     const hki_product product = packing(call);
+    if (is_row(call))
+        *extent = (product.n - 1) / ROW_UNIT + 1;
     return hki_product_packed_bytes(&product);
 }
 
@@ -143,8 +151,29 @@ static void linear_pack(const hki_kernel_call *call, void *packed)
     hki_product_pack(&product, packed);
 }
 
+/* One row of x, by packed weights. */
+static void row_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    const hki_tensor *x = &call->in[0], *bias = &call->in[2];
+    const size_t item = hk_dtype_bytes(x->dtype);
+    const int64_t n = call->in[1].dims[0], k = call->in[1].dims[1], first = begin * ROW_UNIT;
+    const int64_t count = (end * ROW_UNIT < n ? end * ROW_UNIT : n) - first;
+    const hki_matrix left = {x->data, 1, k, k, x->strides[x->ndim - 1]};
+    const hki_matrix right = {call->in[1].data, k, count, 1, k};
+    hki_matrix_how how = {.packed = call->packed, .packed_columns = n, .packed_first = first};
+    if (bias->ndim >= 0)
+        how.bias = (hki_matrix_bias){
+            (const char *)bias->data + first * bias->strides[0] * (int64_t)item, bias->strides[0]};
+    hki_matrix_product(call, piece, x->dtype, left, right, how,
+                       (char *)call->out[0].data + (size_t)first * item, n);
+}
+
 static void linear_cpu(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
 {
+    if (call->packed && is_row(call)) {
+        row_cpu(call, piece, begin, end);
+        return;
+    }
     const hki_tensor *x = &call->in[0], *weight = &call->in[1], *bias = &call->in[2];
     const size_t item = hk_dtype_bytes(x->dtype);
     const int64_t out_item = (int64_t)hk_dtype_bytes(call->out[0].dtype);
@@ -273,7 +302,7 @@ const hk_op hki_op_linear = {
     .infer = linear_infer,
     .split = HKI_SPLIT_PLAN,
     .plan = linear_plan,
-    .packed_input = 1,
+    .packed_inputs = 1 << 1,
     .packed_bytes = linear_packed_bytes,
     .pack = linear_pack,
     .batch = linear_batch,

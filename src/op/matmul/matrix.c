@@ -155,7 +155,7 @@ static void *pack(const hki_kernel_call *call, int64_t piece, hk_dtype dtype, hk
 /* A vector on either side, of which nothing is copied: BLAS. */
 static bool is_for_blas(const hki_product *product)
 {
-    return (product->m == 1 || product->n == 1) && !product->by_samples;
+    return (product->m == 1 || product->n == 1) && !product->by_samples && !product->packed;
 }
 
 /* False: no memory of any kind; the task has failed. */

@@ -279,6 +279,19 @@ static hki_prefetch LANES_FN(panel_behind)(const hki_product *p, const LANES_FN(
     return prefetch;
 }
 
+/* The block's first columns, where its rows are few; returns how many. */
+static int64_t LANES_FN(few_rows)(const hki_product *p, const LANES_FN(product_block) * b,
+                                  const LANES_FN(layer_tile) * tile)
+{
+    LANES_FN(layer_tile) wide = *tile;
+    wide.x = (const T *)p->a + b->i0 * p->lda + b->k0;
+    wide.x_step = 1;
+    wide.starts = p->starts ? (const T *)p->starts + b->i0 : NULL;
+    wide.bias = b->k1 == p->k && p->bias ? (const T *)p->bias + b->j0 : NULL;
+    wide.y = (T *)p->c + b->i0 * p->ldc + b->j0;
+    return LANES_FN(wide_tiles)(&wide, b->i1 - b->i0, b->j1 - b->j0);
+}
+
 /* The same of sums in the order of k; copies of a that is not transposed are made on the way. */
 static void LANES_FN(product_sweep)(const hki_product_call *call, const LANES_FN(product_block) * b)
 {
@@ -298,7 +311,9 @@ static void LANES_FN(product_sweep)(const hki_product_call *call, const LANES_FN
             .continues = b->k0 > 0 || p->adds};
     if (p->trans_a)
         LANES_FN(product_gather_a)(call, b->i0, b->i1, b->k0, b->k1, call->a);
-    for (int64_t j = b->j0, vectors; j < b->j1; j += vectors * L) {
+    const int64_t wide = call->a || b->packs ? 0 : LANES_FN(few_rows)(p, b, &tile);
+    tile.panel += wide * depth;
+    for (int64_t j = b->j0 + wide, vectors; j < b->j1; j += vectors * L) {
         vectors = LANES_FN(panel_vectors)(b->j1, j);
         tile.outputs = hki_min(b->j1 - j, vectors * L);
         if (bias)

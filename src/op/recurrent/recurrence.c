@@ -136,15 +136,11 @@ static void *elements_of(const hki_tensor *all, int count, int index)
     return all[index].data;
 }
 
-static void forward_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+static hki_recurrence_forward forward_of(const hki_kernel_call *call)
 {
     hki_recurrence of = recurrence_of(call, &call->in[WEIGHT]);
     of.inputs = call->in[X].dims[2];
-    const size_t bytes = hki_recurrence_scratch_bytes(&of, false, end - begin);
-    void *scratch = hki_scratch_allocate(call, piece, bytes);
-    if (!scratch)
-        return;
-    const hki_recurrence_forward forward = {
+    return (hki_recurrence_forward){
         .of = of,
         .x = call->in[X].data,
         .x_weight = call->in[X_WEIGHT].data,
@@ -156,7 +152,54 @@ static void forward_kernel(const hki_kernel_call *call, int64_t piece, int64_t b
         .c = elements_of(call->out, OUTPUTS, C),
         .kept = elements_of(call->out, OUTPUTS, KEPT),
     };
+}
+
+static void forward_kernel(const hki_kernel_call *call, int64_t piece, int64_t begin, int64_t end)
+{
+    const hki_recurrence_forward forward = forward_of(call);
+    const size_t bytes = hki_recurrence_scratch_bytes(&forward.of, false, end - begin);
+    void *scratch = hki_scratch_allocate(call, piece, bytes);
+    if (!scratch)
+        return;
     hki_recurrence_run(&forward, begin, end, scratch);
+    hki_scratch_release(call, scratch, bytes);
+}
+
+/* ---- in rounds, with weights that are packed once ---------------------------------------------------------- */
+
+static size_t packed_bytes(const hki_kernel_call *call, int64_t *extent)
+{
+    const hki_recurrence_forward forward = forward_of(call);
+    if (!hki_recurrence_has_rounds(&forward.of, call->in[X].dims[0]))
+        return 0;
+    *extent = forward.of.units / HKI_RECURRENCE_UNITS;
+    return hki_recurrence_packed_bytes(&forward.of);
+}
+
+static void pack(const hki_kernel_call *call, void *packed)
+{
+    const hki_recurrence_forward forward = forward_of(call);
+    hki_recurrence_pack(&forward, packed);
+}
+
+static int64_t rounds(const hki_kernel_call *call, size_t *shared_bytes)
+{
+    const hki_recurrence_forward forward = forward_of(call);
+    *shared_bytes = hki_recurrence_shared_bytes(&forward.of, call->in[X].dims[0]);
+    return hki_recurrence_rounds(&forward.of);
+}
+
+static void round_kernel(const hki_kernel_call *call, int64_t piece, int64_t round, int64_t begin,
+                         int64_t end)
+{
+    const hki_recurrence_forward forward = forward_of(call);
+    const int64_t rows = call->in[X].dims[0], units = (end - begin) * HKI_RECURRENCE_UNITS;
+    const size_t bytes = hki_recurrence_round_scratch_bytes(&forward.of, rows, units);
+    void *scratch = hki_scratch_allocate(call, piece, bytes);
+    if (!scratch)
+        return;
+    hki_recurrence_round(&forward, rows, call->packed, call->partials, round,
+                         begin * HKI_RECURRENCE_UNITS, units, scratch);
     hki_scratch_release(call, scratch, bytes);
 }
 
@@ -471,6 +514,11 @@ const hk_op hki_op_recurrence = {
     .output_count = OUTPUTS,
     .outputs = "h, c, kept",
     .infer = infer,
+    .packed_inputs = 1 << X_WEIGHT | 1 << WEIGHT,
+    .packed_bytes = packed_bytes,
+    .pack = pack,
+    .rounds = rounds,
+    .round = round_kernel,
     .kernel = {[HKI_CPU] = forward_kernel},
     .grad = grad,
     .grad_reads = {[X] = READS | 1 << X_WEIGHT,

@@ -3,6 +3,7 @@
 #include "base/integer.h"
 #include "base/sync.h"
 #include "op/matmul/layer_kernel.h"
+#include "op/matmul/product_kernel.h"
 #include "op/recurrent/cell_loops.h"
 
 #include <string.h>
@@ -100,6 +101,68 @@ static span span_at(const hki_recurrence *of, int64_t row, int64_t step, int64_t
                   hki_min(of->units - first, HKI_CELL_CHUNK)};
 }
 
+/* ---- rounds ---- */
+
+/* The weights of x, or of the state, as a product has them. */
+static hki_product weights_of(const hki_recurrence *of, const void *weight, int64_t inputs)
+{
+    const int64_t sums = hki_recurrence_parts_of[of->kind].sums * of->units;
+    return (hki_product){.f64 = of->f64,
+                         .trans_b = true,
+                         .m = 1,
+                         .n = sums,
+                         .k = inputs,
+                         .b = weight,
+                         .ldb = inputs};
+}
+
+bool hki_recurrence_has_rounds(const hki_recurrence *of, int64_t rows)
+{
+    return rows > 0 && is_x_first(rows) && of->units % HKI_RECURRENCE_UNITS == 0;
+}
+
+static size_t packed_x_bytes(const hki_recurrence *of)
+{
+    const hki_product of_x = weights_of(of, NULL, of->inputs);
+    return hki_round_up_bytes(hki_product_packed_bytes(&of_x), HKI_CACHE_LINE);
+}
+
+size_t hki_recurrence_packed_bytes(const hki_recurrence *of)
+{
+    const hki_product of_h = weights_of(of, NULL, of->units);
+    return packed_x_bytes(of) + hki_round_up_bytes(hki_product_packed_bytes(&of_h), HKI_CACHE_LINE);
+}
+
+void hki_recurrence_pack(const hki_recurrence_forward *call, void *packed)
+{
+    const hki_recurrence *of = &call->of;
+    const hki_product of_x = weights_of(of, call->x_weight, of->inputs);
+    const hki_product of_h = weights_of(of, of->weight, of->units);
+    hki_product_pack(&of_x, packed);
+    hki_product_pack(&of_h, (char *)packed + packed_x_bytes(of));
+}
+
+/* Sums of x of all steps, then those of the state in one. */
+static size_t x_sums_bytes(const hki_recurrence *of, int64_t rows)
+{
+    const int64_t sums = hki_recurrence_parts_of[of->kind].sums * of->units;
+    return hki_round_up_bytes((size_t)(rows * of->steps * sums) *
+                                  (of->f64 ? sizeof(double) : sizeof(float)),
+                              HKI_CACHE_LINE);
+}
+
+size_t hki_recurrence_shared_bytes(const hki_recurrence *of, int64_t rows)
+{
+    return x_sums_bytes(of, rows) + x_sums_bytes(of, rows) / (size_t)of->steps + HKI_CACHE_LINE;
+}
+
+size_t hki_recurrence_round_scratch_bytes(const hki_recurrence *of, int64_t rows, int64_t units)
+{
+    const hki_product most = {
+        .f64 = of->f64, .m = rows * of->steps, .n = units, .k = hki_max(of->inputs, of->units)};
+    return hki_product_scratch_most(&most);
+}
+
 #define T        float
 #define FN(name) name##_f32
 #include "op/recurrent/recurrence_kernel.inc.c"
@@ -108,6 +171,13 @@ static span span_at(const hki_recurrence *of, int64_t row, int64_t step, int64_t
 #define T        double
 #define FN(name) name##_f64
 #include "op/recurrent/recurrence_kernel.inc.c"
+
+void hki_recurrence_round(const hki_recurrence_forward *call, int64_t rows, const void *packed,
+                          void *shared, int64_t round, int64_t first, int64_t units, void *scratch)
+{
+    (call->of.f64 ? round_f64 : round_f32)(call, rows, packed, shared, round, first, units,
+                                           scratch);
+}
 
 void hki_recurrence_run(const hki_recurrence_forward *call, int64_t begin, int64_t end,
                         void *scratch)

@@ -52,6 +52,24 @@ typedef struct hki_recurrence_backward {
 size_t hki_recurrence_scratch_bytes(const hki_recurrence *of, bool is_backward, int64_t rows);
 void hki_recurrence_run(const hki_recurrence_forward *call, int64_t begin, int64_t end,
                         void *scratch);
+
+/* The same of a few rows, with weights that are packed once, for several threads: in rounds, of which each is done for all units before
+   the next one begins. Round 0 makes sums of x, each round behind it is a step. What of it a call does is some of the units, which
+   begin at a multiple of HKI_RECURRENCE_UNITS. */
+enum { HKI_RECURRENCE_UNITS = 32 };
+bool hki_recurrence_has_rounds(const hki_recurrence *of, int64_t rows);
+static inline int64_t hki_recurrence_rounds(const hki_recurrence *of)
+{
+    return of->steps + 1;
+}
+size_t hki_recurrence_packed_bytes(const hki_recurrence *of);
+void hki_recurrence_pack(const hki_recurrence_forward *call, void *packed);
+/* What all rounds share, and what one has for itself while it does so many units; 64-byte aligned. */
+size_t hki_recurrence_shared_bytes(const hki_recurrence *of, int64_t rows);
+size_t hki_recurrence_round_scratch_bytes(const hki_recurrence *of, int64_t rows, int64_t units);
+void hki_recurrence_round(const hki_recurrence_forward *call, int64_t rows, const void *packed,
+                          void *shared, int64_t round, int64_t first, int64_t units, void *scratch);
+
 void hki_recurrence_run_backward(const hki_recurrence_backward *call, int64_t begin, int64_t end,
                                  void *scratch);
 

@@ -127,6 +127,54 @@ static void FN(run)(const hki_recurrence_forward *call, int64_t begin, int64_t e
     }
 }
 
+/* Of each part of the sums, those of some units: of rows of x or of the state. */
+static void FN(some_sums)(const hki_recurrence *of, hki_product product, const T *bias,
+                          int64_t first, int64_t units, T *sums, void *scratch)
+{
+    const int64_t parts = hki_recurrence_parts_of[of->kind].sums;
+    product.f64 = of->f64;
+    product.n = units;
+    product.packed_columns = product.ldc = parts * of->units;
+    for (int64_t k = 0; k < parts; k++) {
+        product.packed_first = k * of->units + first;
+        product.bias = bias + product.packed_first;
+        product.c = sums + product.packed_first;
+        hki_product_run(&product, scratch);
+    }
+}
+
+static void FN(round)(const hki_recurrence_forward *call, int64_t rows, const char *packed,
+                      char *shared, int64_t round, int64_t first, int64_t units, void *scratch)
+{
+    const hki_recurrence *of = &call->of;
+    const int64_t all = hki_recurrence_parts_of[of->kind].sums * of->units, step = round - 1;
+    T *x_sums = (T *)(void *)shared, *sums = (T *)(void *)(shared + x_sums_bytes(of, rows));
+    if (round == 0) {
+        const hki_product product = {.m = rows * of->steps,
+                                     .k = of->inputs,
+                                     .a = call->x,
+                                     .lda = of->inputs,
+                                     .packed = packed};
+        FN(some_sums)(of, product, call->x_bias, first, units, x_sums, scratch);
+        return;
+    }
+    const T *h = step == 0 ? call->h0 : (const T *)call->h + place(of, 0, step - 1) * of->units;
+    if (h) {
+        const hki_product product = {.m = rows,
+                                     .k = of->units,
+                                     .a = h,
+                                     .lda = step == 0 ? of->units : row_of(of, false),
+                                     .packed = packed + packed_x_bytes(of)};
+        FN(some_sums)(of, product, call->bias, first, units, sums, scratch);
+    }
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t unit = first; unit < first + units; unit += HKI_CELL_CHUNK) {
+            span at = span_at(of, row, step, unit);
+            at.count = hki_min(at.count, first + units - unit);
+            FN(cell)(call, &at, x_sums + at.at * all, h ? sums + row * all : call->bias);
+        }
+}
+
 /* Of a step: whether anything before it has a gradient. */
 static bool FN(goes_back)(const hki_recurrence_backward *call, int64_t step)
 {
