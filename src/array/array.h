@@ -2,14 +2,12 @@
 #ifndef HOCKET_ARRAY_ARRAY_H
 #define HOCKET_ARRAY_ARRAY_H
 
-#include "base/dtype.h"
+#include "array/tensor.h"
 #include "base/hooks.h"
 #include "engine/engine.h"
 
 #include <hocket/array.h>
 #include <string.h>
-
-typedef struct hki_storage hki_storage;
 
 /* What can be said of an array without its memory and its elements: all that operators look at when they are called.
  * is_contiguous: C order, no gaps; strides in elements; size: elements. */
@@ -279,19 +277,6 @@ static inline bool hki_dims_may_overlap(const hk_dims *shape, const int64_t *str
 }
 /* Elements from the first to the last, 0 where there are none; false where those are too many. Strides are not negative. */
 bool hki_dims_reach(const hk_dims *shape, const int64_t *strides, int64_t *count);
-
-/* What kernels see of an array: set when a task is prepared. */
-typedef struct hki_tensor {
-    void *data; /* of the first element, where kernels of the storage's device find it */
-    hki_storage *storage;
-    int64_t offset; /* elements */
-    int64_t size;   /* elements */
-    hk_dtype dtype;
-    bool is_contiguous; /* C order, no gaps */
-    int ndim;
-    int64_t dims[HK_MAX_NDIM];
-    int64_t strides[HK_MAX_NDIM]; /* elements */
-} hki_tensor;
 
 /* Where the elements of a tensor lie, as the engine is told. */
 typedef struct hki_span {

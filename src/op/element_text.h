@@ -2,7 +2,7 @@
 #ifndef HOCKET_OP_ELEMENT_TEXT_H
 #define HOCKET_OP_ELEMENT_TEXT_H
 
-#include "array/array.h"
+#include "array/tensor.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -47,22 +47,13 @@
 #define HOCKET_OP_OP_H
 
 #include "array/array.h"
+#include "op/kernel.h"
 
 enum { HKI_MAX_INPUTS = 8, HKI_MAX_OUTPUTS = 4 };
-
-typedef struct hk_op hk_op;
 
 #define HKI_OP(name) extern const hk_op hki_op_##name;
 #include "op/op_table.def"
 #undef HKI_OP
-
-/* Place of an operator in the table. */
-typedef enum hki_op_id {
-#define HKI_OP(name) HKI_OP_ID_##name,
-#include "op/op_table.def"
-#undef HKI_OP
-    HKI_OP_COUNT
-} hki_op_id;
 
 /* Sets of dtypes. */
 enum {
@@ -85,62 +76,9 @@ enum {
     HKI_GPU_SUMS = 1 << 29
 };
 
-/* ---- options --------------------------------------------------------------------------------------- */
-
-typedef enum hki_param_type {
-    HKI_PARAM_BOOL,  /* bool */
-    HKI_PARAM_INT,   /* int64_t */
-    HKI_PARAM_INT2,  /* int64_t[2] */
-    HKI_PARAM_F64,   /* double */
-    HKI_PARAM_DTYPE, /* hk_dtype */
-    HKI_PARAM_DIMS,  /* hk_dims */
-    HKI_PARAM_U64    /* uint64_t */
-} hki_param_type;
-
-/* One field of an operator's options struct. A field of all zero bytes means the default. */
-typedef struct hki_param {
-    const char *name;
-    hki_param_type type;
-    size_t offset;
-    const char *default_text, *doc;
-    bool required; /* an argument of the public function: all fields of an operator, or none */
-} hki_param;
-
-enum { HKI_MAX_OPTIONS_BYTES = 256 };
-
-/* The macros of the example above. */
-#define HKI_FIELD_BOOL(name)  bool name
-#define HKI_FIELD_INT(name)   int64_t name
-#define HKI_FIELD_INT2(name)  int64_t name[2]
-#define HKI_FIELD_F64(name)   double name
-#define HKI_FIELD_DTYPE(name) hk_dtype name
-#define HKI_FIELD_DIMS(name)  hk_dims name
-#define HKI_FIELD_U64(name)   uint64_t name
-
-#define HKI_OPTIONS_FIELD(op, type, field, default_text, doc) HKI_FIELD_##type(field);
-#define HKI_OPTIONS_ROW(op, type, field, default_text, doc)                                        \
-    {#field, HKI_PARAM_##type, offsetof(hki_##op##_options, field), default_text, doc, false},
-#define HKI_ARGUMENTS_ROW(op, type, field, default_text, doc)                                      \
-    {#field, HKI_PARAM_##type, offsetof(hki_##op##_options, field), default_text, doc, true},
-#define HKI_OPTIONS_STRUCT(op, LIST)                                                               \
-    typedef struct hki_##op##_options {                                                            \
-        LIST(HKI_OPTIONS_FIELD, op)                                                                \
-    } hki_##op##_options;                                                                          \
-    _Static_assert(sizeof(hki_##op##_options) <= HKI_MAX_OPTIONS_BYTES, "options are too large");
-#define HKI_OPTIONS_TABLE(op, LIST)                                                                \
-    static const hki_param op##_params[] = {LIST(HKI_OPTIONS_ROW, op){.name = NULL}};
-#define HKI_ARGUMENTS_TABLE(op, LIST)                                                              \
-    static const hki_param op##_params[] = {LIST(HKI_ARGUMENTS_ROW, op){.name = NULL}};
-#define HKI_OPTIONS(op, LIST)                                                                      \
-    HKI_OPTIONS_STRUCT(op, LIST)                                                                   \
-    HKI_OPTIONS_TABLE(op, LIST)
-#define HKI_ARGUMENTS(op, LIST)                                                                    \
-    HKI_OPTIONS_STRUCT(op, LIST)                                                                   \
-    HKI_ARGUMENTS_TABLE(op, LIST)
-
 /* ---- a call, at issue ------------------------------------------------------------------------------ */
 
-typedef struct hki_call {
+struct hki_call {
     const hk_op *op;
     const char *operation; /* in records and traces: op->name, or who called it; static text */
     hki_device *device;
@@ -156,7 +94,7 @@ typedef struct hki_call {
     uint64_t out_bytes[HKI_MAX_OUTPUTS]; /* set after infer */
     hk_code code;                        /* set through hki_call_refuse */
     char message[512];
-} hki_call;
+};
 
 /* Returns the dtypes of the inputs, a bit each; 0: there is none. */
 static inline unsigned hki_call_set_inputs(hki_call *call, hk_array *const *arrays, int count)
@@ -203,41 +141,9 @@ typedef struct hki_plan {
     int method; /* of several kernels, the operator's own number; 0: by its rules; see op/choice.h */
 } hki_plan;
 
-/* What a kernel gets. Inputs left out have data NULL and ndim -1, and may be missing at the end, where kernels look for no more
- * than HKI_NAMED_INPUTS all the same. */
-enum { HKI_NAMED_INPUTS = 3 };
-typedef struct hki_kernel_call {
-    const hk_op *op;
-    const void *options;
-    int input_count, output_count;
-    hki_tensor *in, *out; /* HKI_NAMED_INPUTS of the first at least */
-    int64_t extent, piece_count;
-    int64_t grain;
-    int method; /* the plan's */
-    size_t partial_bytes;
-    char *partials;      /* piece_count * partial_bytes, 64-byte aligned each; NULL: none */
-    const void *packed;  /* what op->pack has made; NULL: nothing */
-    int64_t first_piece; /* the number of the first piece, 0 but in chains */
-    /* What comes before, where the call is a part of one: so many elements or rows, by which it is split. For messages that
-     * name one. */
-    int64_t first_index;
-    hki_task *task; /* for hki_task_fail */
-} hki_kernel_call;
-
 /* Whether its kernel may refuse what it finds in its inputs: a pure function of operator and
  * dtypes. */
 bool hki_call_may_refuse(const hki_kernel_call *call);
-
-/* The partials of that piece. */
-static inline void *hki_partials_of(const hki_kernel_call *call, int64_t piece)
-{
-    return call->partials + (piece - call->first_piece) * (int64_t)call->partial_bytes;
-}
-
-/* Computes elements/rows/samples [begin, end) of the extent. Single-threaded, re-entrant. piece: for hki_partials_of and
- * hki_task_fail. */
-typedef void (*hki_kernel_fn)(const hki_kernel_call *call, int64_t piece, int64_t begin,
-                              int64_t end);
 
 typedef enum hki_split {
     HKI_SPLIT_NONE,     /* one piece */
@@ -258,7 +164,7 @@ enum {
 _Static_assert(1 << HKI_MAX_INPUTS <= HKI_READS_OUTPUT && HKI_MAX_OUTPUTS == 4,
                "a bit for each input and output");
 
-typedef struct hki_grad_call {
+struct hki_grad_call {
     const hk_op *op;
     const void *options;
     int input_count;
@@ -281,7 +187,7 @@ typedef struct hki_grad_call {
     hk_array *dx[HKI_MAX_INPUTS]; /* set by op->grad where wanted; owned by the current scope */
     hk_array *places
         [HKI_MAX_INPUTS]; /* where that may be made, all of it and contiguous; NULL: nowhere yet */
-} hki_grad_call;
+};
 
 /* ---- batches ------------------------------------------------------------------------------------------ */
 
@@ -310,6 +216,8 @@ typedef struct hki_batch {
 hki_batch_kind hki_batch_first(hki_batch *batch);
 hki_batch_kind hki_batch_all(hki_batch *batch);
 hki_batch_kind hki_batch_elementwise(hki_batch *batch);
+/* Of work along one axis: a batch may be cut where lines lie inside its samples. */
+hki_batch_kind hki_batch_lines(hki_batch *batch, int64_t axis);
 
 /* ---- fusion --------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* Moving averages of parameters, by calls like a program's own. */
 #include "base/source.h"
 #include "base/text.h"
+#include "op/op.h"
 #include "op/softmax_norm/moving_average.h"
 
 #include <hocket/hocket.h>

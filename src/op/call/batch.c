@@ -1,3 +1,4 @@
+#include "array/axis.h"
 #include "op/op.h"
 
 hki_batch_kind hki_batch_first(hki_batch *batch)
@@ -22,4 +23,11 @@ hki_batch_kind hki_batch_elementwise(hki_batch *batch)
             batch->first |= 1u << i;
     }
     return batch->first ? HKI_BATCH_EACH : HKI_BATCH_NONE;
+}
+
+hki_batch_kind hki_batch_lines(hki_batch *batch, int64_t axis)
+{
+    const int ndim = batch->in[0]->shape.ndim;
+    return ndim > 0 && hki_axis_from_front(axis, ndim) > 0 ? hki_batch_first(batch)
+                                                           : HKI_BATCH_NONE;
 }

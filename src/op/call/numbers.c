@@ -1,6 +1,7 @@
 /* Numbers in place of arrays, as hk_subtract(1, x) has them: by an operator of an array and a number where there is one, else as
  * an array (). */
 #include "base/integer_dtypes.h"
+#include "op/op.h"
 #include "op/shape/fill.h"
 
 #include <hocket/operator.h>

@@ -7,7 +7,7 @@
 #include "op/conv/cuda_conv2d_few_kernels.h"
 #include "op/conv/cuda_conv2d_kernels.h"
 #include "op/conv/cuda_pointwise.h"
-#include "op/cuda/cuda_library_kernels.h"
+#include "op/cuda/cuda_calls.h"
 #include "op/matmul/cuda_bias.h"
 #include "op/softmax_norm/cuda_channel_kernels.h"
 

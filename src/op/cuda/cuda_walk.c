@@ -19,7 +19,7 @@ void hki_cuda_walk_add_axis(hki_cuda_walk *walk, int64_t size, const int64_t *st
 }
 
 /* Of an axis of the walk, for an operand that is aligned with it at the last axis. */
-static int64_t step_of(const hki_cuda_tensor *tensor, int axis, int ndim)
+static int64_t step_of(const hki_tensor *tensor, int axis, int ndim)
 {
     int own = axis - (ndim - tensor->ndim);
     if (own < 0 || tensor->dims[own] == 1)
@@ -27,9 +27,9 @@ static int64_t step_of(const hki_cuda_tensor *tensor, int axis, int ndim)
     return tensor->strides[own] * hki_cuda_item_bytes(tensor->dtype);
 }
 
-void hki_cuda_walk_over(hki_cuda_walk *walk, const hki_cuda_tensor *const *tensors, int count)
+void hki_cuda_walk_over(hki_cuda_walk *walk, const hki_tensor *const *tensors, int count)
 {
-    const hki_cuda_tensor *out = tensors[0];
+    const hki_tensor *out = tensors[0];
     hki_cuda_walk_init(walk, count);
     for (int i = 0; i < count; i++)
         walk->data[i] = tensors[i] ? (char *)tensors[i]->data : NULL;
@@ -152,5 +152,18 @@ void hki_cuda_path_init(hki_cuda_path *path, const hki_cuda_walk *walk, int widt
     for (int i = 0; i < merged.operand_count; i++) {
         path->wide |= (unsigned)(merged.steps[last][i] != 0) << i;
         path->steps[last][i] *= path->width;
+    }
+}
+
+void hki_cuda_each_part(hki_cuda_stream *stream, const hki_cuda_walk *walk, int width,
+                        const int *item_bytes, hki_cuda_part_fn launch, void *argument)
+{
+    for (int64_t begin = 0, count; begin < walk->size; begin += count) {
+        hki_cuda_walk part;
+        hki_cuda_path path;
+        count = hki_cuda_walk_part(walk, begin, HKI_CUDA_MAX_INDEX, &part);
+        hki_cuda_path_init(&path, &part, width, item_bytes);
+        path.first = begin;
+        launch(stream, &path, argument);
     }
 }

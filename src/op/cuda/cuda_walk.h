@@ -5,8 +5,8 @@
 #ifndef HOCKET_OP_CUDA_WALK_H
 #define HOCKET_OP_CUDA_WALK_H
 
+#include "array/tensor.h"
 #include "device/cuda/cuda_geometry.h"
-#include "op/cuda/cuda_tensor.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,6 +19,11 @@ extern "C" {
 enum { HKI_CUDA_PACK_BYTES = 16 };
 
 enum { HKI_CUDA_OPERANDS = 5 };
+
+static inline int hki_cuda_item_bytes(hk_dtype dtype)
+{
+    return (int)hki_dtype_bytes(dtype);
+}
 
 typedef struct hki_cuda_walk {
     int ndim, operand_count;
@@ -33,7 +38,7 @@ void hki_cuda_walk_init(hki_cuda_walk *walk, int operand_count);
 /* Adds an axis inside of the others, with a step for each operand. */
 void hki_cuda_walk_add_axis(hki_cuda_walk *walk, int64_t size, const int64_t *steps);
 /* Over the elements of tensors[0], with the others broadcast to it. Of tensors that are NULL the data is NULL, too. */
-void hki_cuda_walk_over(hki_cuda_walk *walk, const hki_cuda_tensor *const *tensors, int count);
+void hki_cuda_walk_over(hki_cuda_walk *walk, const hki_tensor *const *tensors, int count);
 /* Drops axes of one element, and makes one of neighbours that all operands step through evenly: the same elements in the
  * same order. */
 void hki_cuda_walk_merge(hki_cuda_walk *walk);
@@ -62,6 +67,13 @@ typedef struct hki_cuda_path {
  * each operand. Where an operand does not step along the last axis, it may be of any alignment. */
 void hki_cuda_path_init(hki_cuda_path *path, const hki_cuda_walk *walk, int width,
                         const int *item_bytes);
+
+/* Calls `launch` with a path for each part of the walk that fits into one: from element path->first on. */
+typedef struct hki_cuda_stream hki_cuda_stream;
+typedef void (*hki_cuda_part_fn)(hki_cuda_stream *stream, const hki_cuda_path *path,
+                                 void *argument);
+void hki_cuda_each_part(hki_cuda_stream *stream, const hki_cuda_walk *walk, int width,
+                        const int *item_bytes, hki_cuda_part_fn launch, void *argument);
 
 #ifdef __cplusplus
 }

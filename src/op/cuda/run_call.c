@@ -3,13 +3,31 @@
 
 #include "device/cuda/cuda_device.h"
 #include "op/cuda/cuda_calls.h"
-#include "op/cuda/cuda_library_kernels.h"
+#include "op/elementwise/elementwise_gradients.h"
 
 #include <nvtx3/nvToolsExt.h>
 
+#define GRADIENT(context, kept, name, ns, expression) [HKI_OP_ID_##name] = hki_cuda_call_row,
+#define ROW(kind, name, dtypes, ns, real, integer, reference, samples, gradient, ...)              \
+    [HKI_OP_ID_##name] = hki_cuda_call_row, HKI_EACH_GRADIENT(GRADIENT, , name, gradient)
+#define CHECKED                ROW
+#define UPDATE(name, ...)      [HKI_OP_ID_##name] = hki_cuda_state_update,
+#define KERNEL(name, function) [HKI_OP_ID_##name] = function,
+/* NULL: none, and the call fails with HK_UNSUPPORTED. */
+static const hki_cuda_kernel_fn kernels[HKI_OP_COUNT] = {
+#include "op/cuda/cuda_kernels.def"
+#include "op/elementwise/elementwise.def"
+#include "op/update/update.def"
+};
+#undef GRADIENT
+#undef ROW
+#undef CHECKED
+#undef UPDATE
+#undef KERNEL
+
 void hki_cuda_run_call(hki_device *device, const hki_kernel_call *call)
 {
-    const hki_cuda_kernel_fn kernel = hki_cuda_kernels[call->op->id];
+    const hki_cuda_kernel_fn kernel = kernels[call->op->id];
     if (!kernel) {
         hki_cuda_host_of(device)->task_fail(
             call->task, 0, HK_UNSUPPORTED, "%s has no kernel for %s", call->op->name, device->name);
@@ -49,7 +67,7 @@ static bool is_one_of(hki_cuda_kernel_fn kernel, const hki_cuda_kernel_fn *list,
 
 bool hki_cuda_may_report(const hki_kernel_call *call)
 {
-    const hki_cuda_kernel_fn kernel = hki_cuda_kernels[call->op->id];
+    const hki_cuda_kernel_fn kernel = kernels[call->op->id];
     if (kernel == hki_cuda_call_row)
         return hki_cuda_row_reports(call);
     if (kernel == hki_cuda_call_cast)
@@ -75,15 +93,14 @@ bool hki_cuda_can_spare(const hki_kernel_call *call)
         hki_cuda_call_full,      hki_cuda_call_zeros,   hki_cuda_call_ones,    hki_cuda_sgd_update,
         hki_cuda_moving_average, hki_cuda_state_update,
     };
-    return is_one_of(hki_cuda_kernels[call->op->id], can, sizeof can / sizeof *can);
+    return is_one_of(kernels[call->op->id], can, sizeof can / sizeof *can);
 }
 
 void hki_cuda_run_copy(hki_device *device, const hki_tensor *from, const hki_tensor *to)
 {
     hki_cuda_stream *stream = hki_cuda_stream_begin(device, HKI_QUEUE_COMPUTE);
-    const hki_cuda_tensor source = hki_cuda_tensor_of(from), target = hki_cuda_tensor_of(to);
     if (stream)
-        hki_cuda_copy_tensor(stream, &source, &target);
+        hki_cuda_copy_tensor(stream, from, to);
 }
 
 void hki_cuda_run_sum(hki_device *device, hk_dtype dtype, const void *const *inputs,
@@ -92,4 +109,23 @@ void hki_cuda_run_sum(hki_device *device, hk_dtype dtype, const void *const *inp
     hki_cuda_stream *stream = hki_cuda_stream_begin(device, HKI_QUEUE_REDUCE);
     if (stream)
         hki_cuda_sum(stream, dtype, inputs, input_count, outputs, output_count, size);
+}
+
+hki_op_id hki_cuda_op_of(const hki_kernel_call *call)
+{
+    return call->op->id;
+}
+
+void hki_cuda_fail_unsupported(hki_cuda_stream *stream, const hki_kernel_call *call,
+                               const char *text)
+{
+    hki_cuda_host_of(hki_cuda_stream_device(stream))
+        ->task_fail(call->task, 0, HK_UNSUPPORTED, "%s on a GPU %s", call->op->name, text);
+}
+
+uint64_t hki_cuda_element_bits(hki_cuda_stream *stream, hk_dtype dtype, double value)
+{
+    uint64_t bits = 0;
+    hki_cuda_host_of(hki_cuda_stream_device(stream))->dtype_store(dtype, &bits, value);
+    return bits;
 }

@@ -2,7 +2,7 @@
 #ifndef HOCKET_OP_CUDA_RUN_CALL_H
 #define HOCKET_OP_CUDA_RUN_CALL_H
 
-#include "op/cuda/cuda_kernels.h"
+#include "op/op.h"
 
 void hki_cuda_run_call(hki_device *device, const hki_kernel_call *call);
 void hki_cuda_run_own(hki_device *device, size_t workspace_bytes, hki_launch_fn *launch,

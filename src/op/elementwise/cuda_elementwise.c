@@ -7,31 +7,14 @@
 #include "op/shape/cuda_transpose.h"
 #include "op/shape/fill.h"
 
-/* ---- parts ------------------------------------------------------------------------------------------------ */
-
-void hki_cuda_each_part(hki_cuda_stream *stream, const hki_cuda_walk *walk, int width,
-                        const int *item_bytes, hki_cuda_part_fn launch, void *argument)
-{
-    for (int64_t begin = 0, count; begin < walk->size; begin += count) {
-        hki_cuda_walk part;
-        hki_cuda_path path;
-        count = hki_cuda_walk_part(walk, begin, HKI_CUDA_MAX_INDEX, &part);
-        hki_cuda_path_init(&path, &part, width, item_bytes);
-        path.first = begin;
-        launch(stream, &path, argument);
-    }
-}
-
 /* Over the call's output and inputs; returns the bytes of the largest element. */
 static int walk_call(hki_cuda_walk *walk, const hki_kernel_call *call, int *item_bytes)
 {
-    hki_cuda_tensor tensors[HKI_CUDA_OPERANDS];
-    const hki_cuda_tensor *operands[HKI_CUDA_OPERANDS];
+    const hki_tensor *operands[HKI_CUDA_OPERANDS];
     int largest = 1;
     for (int i = 0; i <= call->input_count; i++) {
-        tensors[i] = hki_cuda_tensor_of(i ? &call->in[i - 1] : &call->out[0]);
-        operands[i] = &tensors[i];
-        item_bytes[i] = hki_cuda_item_bytes(tensors[i].dtype);
+        operands[i] = i ? &call->in[i - 1] : &call->out[0];
+        item_bytes[i] = hki_cuda_item_bytes(operands[i]->dtype);
         largest = item_bytes[i] > largest ? item_bytes[i] : largest;
     }
     hki_cuda_walk_over(walk, operands, call->input_count + 1);
@@ -150,12 +133,12 @@ void hki_cuda_call_row(const hki_kernel_call *call, hki_cuda_stream *stream)
 
 /* ---- copies ------------------------------------------------------------------------------------------------- */
 
-void hki_cuda_copy_tensor(hki_cuda_stream *stream, const hki_cuda_tensor *from,
-                          const hki_cuda_tensor *to)
+void hki_cuda_copy_tensor(hki_cuda_stream *stream, const hki_tensor *from,
+                          const hki_tensor *to)
 {
     const int item_bytes[2] = {hki_cuda_item_bytes(to->dtype), hki_cuda_item_bytes(to->dtype)};
     hki_cuda_walk walk;
-    hki_cuda_walk_over(&walk, (const hki_cuda_tensor *const[]){to, from}, 2);
+    hki_cuda_walk_over(&walk, (const hki_tensor *const[]){to, from}, 2);
     hki_cuda_walk_sort(&walk,
                        0); /* any order will do: the one in which memory is written forwards */
     for (int64_t begin = 0; begin < walk.size;) {
@@ -174,16 +157,14 @@ void hki_cuda_copy_tensor(hki_cuda_stream *stream, const hki_cuda_tensor *from,
 
 void hki_cuda_call_copy(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
-    const hki_cuda_tensor from = hki_cuda_tensor_of(&call->in[0]);
-    const hki_cuda_tensor to = hki_cuda_tensor_of(&call->out[0]);
-    hki_cuda_copy_tensor(stream, &from, &to);
+    hki_cuda_copy_tensor(stream, &call->in[0], &call->out[0]);
 }
 
 /* The output is contiguous, so that it may be walked as if it had x's shape. */
 void hki_cuda_call_reshape(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
-    const hki_cuda_tensor from = hki_cuda_tensor_of(&call->in[0]);
-    hki_cuda_tensor to = from;
+    const hki_tensor from = call->in[0];
+    hki_tensor to = from;
     int64_t stride = 1;
     to.data = call->out[0].data;
     for (int axis = to.ndim - 1; axis >= 0; axis--) {
@@ -246,12 +227,12 @@ static void launch_fill(hki_cuda_stream *stream, const hki_cuda_path *path, void
 
 static void fill(const hki_kernel_call *call, hki_cuda_stream *stream, double value)
 {
-    const hki_cuda_tensor out = hki_cuda_tensor_of(&call->out[0]);
+    const hki_tensor out = call->out[0];
     fill_launch argument = {.item_bytes = hki_cuda_item_bytes(out.dtype)};
     hki_cuda_walk walk;
     /* The call was refused where the dtype does not have the value. */
     hki_cuda_host_of(hki_cuda_stream_device(stream))->dtype_store(out.dtype, &argument.bits, value);
-    hki_cuda_walk_over(&walk, (const hki_cuda_tensor *const[]){&out}, 1);
+    hki_cuda_walk_over(&walk, (const hki_tensor *const[]){&out}, 1);
     hki_cuda_each_part(stream, &walk, HKI_CUDA_PACK_BYTES / argument.item_bytes,
                        &argument.item_bytes, launch_fill, &argument);
 }
@@ -285,10 +266,10 @@ static void launch_arange(hki_cuda_stream *stream, const hki_cuda_path *path, vo
 
 void hki_cuda_call_arange(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
-    const hki_cuda_tensor out = hki_cuda_tensor_of(&call->out[0]);
+    const hki_tensor out = call->out[0];
     arange_launch argument = {call->options, out.dtype};
     int item_bytes = hki_cuda_item_bytes(out.dtype);
     hki_cuda_walk walk;
-    hki_cuda_walk_over(&walk, (const hki_cuda_tensor *const[]){&out}, 1);
+    hki_cuda_walk_over(&walk, (const hki_tensor *const[]){&out}, 1);
     hki_cuda_each_part(stream, &walk, 1, &item_bytes, launch_arange, &argument);
 }

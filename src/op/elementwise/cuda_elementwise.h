@@ -6,6 +6,7 @@
 #include "device/cuda/cuda_stream.h"
 #include "op/cuda/cuda_walk.h"
 #include "op/elementwise/elementwise_gradients.h"
+#include "op/kernel.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,6 +24,9 @@ typedef enum hki_cuda_row {
 #undef ELEMENT
 #undef ROW
 #undef CHECKED
+
+/* HKI_CUDA_ROW_COUNT: it is no row. */
+hki_cuda_row hki_cuda_row_of(hki_op_id id);
 
 /* Launches a row, with its numbers s and t: operand 0 is the output. The path's width is 1 or HKI_CUDA_PACK_BYTES by the bytes of T, the dtype of the
  * values (not of a condition). fault: of a row that may refuse an element, else NULL. */

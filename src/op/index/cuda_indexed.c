@@ -5,6 +5,7 @@
 #include "array/axis.h"
 #include "device/cuda/cuda_device.h"
 #include "op/cuda/cuda_calls.h"
+#include "op/op.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -54,9 +55,9 @@ static hki_cuda_fault *slot_of(const hki_kernel_call *call, hki_cuda_stream *str
 }
 
 /* What has the axis, without its steps along it. */
-static hki_cuda_tensor without_axis(const hki_tensor *tensor, int axis)
+static hki_tensor without_axis(const hki_tensor *tensor, int axis)
 {
-    hki_cuda_tensor self = hki_cuda_tensor_of(tensor);
+    hki_tensor self = *tensor;
     self.strides[axis] = 0;
     return self;
 }
@@ -93,15 +94,15 @@ static int take_width(const hki_cuda_walk *walk, const take *self)
 
 void hki_cuda_call_take(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
-    const hki_cuda_tensor out = hki_cuda_tensor_of(&call->out[0]);
-    const hki_cuda_tensor indices = hki_cuda_tensor_of(&call->in[1]);
-    const hki_cuda_tensor x = without_axis(&call->in[0], axis_of(call));
+    const hki_tensor out = call->out[0];
+    const hki_tensor indices = call->in[1];
+    const hki_tensor x = without_axis(&call->in[0], axis_of(call));
     take self = {indexed_of(call, &call->in[0]), hki_cuda_item_bytes(x.dtype), NULL};
     const int item_bytes[] = {self.item_bytes, self.along.index_bytes, self.item_bytes};
     hki_cuda_walk walk;
     if (indices.size == 0 || !(self.fault = slot_of(call, stream)))
         return;
-    hki_cuda_walk_over(&walk, (const hki_cuda_tensor *const[]){&out, &indices, &x}, 3);
+    hki_cuda_walk_over(&walk, (const hki_tensor *const[]){&out, &indices, &x}, 3);
     hki_cuda_each_part(stream, &walk, take_width(&walk, &self), item_bytes, launch_take, &self);
 }
 
@@ -125,12 +126,12 @@ static void split_walk(const hki_cuda_walk *walk, hki_cuda_walk *each, hki_cuda_
 static bool scatter_init(const hki_kernel_call *call, hki_cuda_stream *stream,
                          hki_cuda_scatter *self)
 {
-    const hki_cuda_tensor out = without_axis(&call->out[0], axis_of(call));
-    const hki_cuda_tensor indices = hki_cuda_tensor_of(&call->in[1]);
-    const hki_cuda_tensor updates = hki_cuda_tensor_of(&call->in[2]);
+    const hki_tensor out = without_axis(&call->out[0], axis_of(call));
+    const hki_tensor indices = call->in[1];
+    const hki_tensor updates = call->in[2];
     /* The first one gives the shape. */
     hki_cuda_walk walk, each, beside;
-    hki_cuda_walk_over(&walk, (const hki_cuda_tensor *const[]){&indices, &out, &updates}, 3);
+    hki_cuda_walk_over(&walk, (const hki_tensor *const[]){&indices, &out, &updates}, 3);
     for (int axis = 0; axis < walk.ndim; axis++) {
         const int64_t step = walk.steps[axis][0];
         walk.steps[axis][0] = walk.steps[axis][1];
@@ -154,8 +155,8 @@ static bool scatter_init(const hki_kernel_call *call, hki_cuda_stream *stream,
 
 void hki_cuda_call_scatter(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
-    const hki_cuda_tensor x = hki_cuda_tensor_of(&call->in[0]);
-    const hki_cuda_tensor out = hki_cuda_tensor_of(&call->out[0]);
+    const hki_tensor x = call->in[0];
+    const hki_tensor out = call->out[0];
     hki_cuda_scatter self;
     hki_cuda_copy_tensor(stream, &x, &out);
     if (call->in[1].size == 0 || !scatter_init(call, stream, &self))

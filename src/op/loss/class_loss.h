@@ -2,7 +2,7 @@
 #ifndef HOCKET_OP_CLASS_LOSS_H
 #define HOCKET_OP_CLASS_LOSS_H
 
-#include "op/op.h"
+#include "op/kernel.h"
 
 #define CLASS_LOSS_ARGUMENTS(F, op)                                                                \
     F(op, BOOL, are_logs, "", "x holds logarithms of probabilities, no logits")                    \

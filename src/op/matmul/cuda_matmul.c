@@ -5,7 +5,6 @@
 #include "base/integer.h"
 #include "device/cuda/cuda_products.h"
 #include "op/cuda/cuda_calls.h"
-#include "op/cuda/cuda_library_kernels.h"
 #include "op/matmul/cuda_bias.h"
 #include "op/matmul/cuda_matrix_kernels.h"
 #include "op/matmul/matrix.h"
@@ -208,11 +207,11 @@ static int64_t offset_of(const hki_cuda_batch *outer, const int64_t *strides, in
 }
 
 /* Batches of matrices as an array of so many axes more. */
-static hki_cuda_tensor tensor_of(hk_dtype dtype, const hki_cuda_batch *batch,
+static hki_tensor tensor_of(hk_dtype dtype, const hki_cuda_batch *batch,
                                  const hki_cuda_matrices *x)
 {
     const int rows = batch->ndim, columns = batch->ndim + 1;
-    hki_cuda_tensor tensor = {.data = (void *)(uintptr_t)x->data,
+    hki_tensor tensor = {.data = (void *)(uintptr_t)x->data,
                               .dtype = dtype,
                               .ndim = batch->ndim + 2,
                               .size = batch->count * x->rows * x->columns};
@@ -232,8 +231,8 @@ static void pack_into(hki_cuda_stream *stream, hk_dtype dtype, factor *self, voi
     if (!self->is_packed)
         return;
     self->is.data = to;
-    const hki_cuda_tensor from = tensor_of(dtype, &self->own, self->from);
-    const hki_cuda_tensor packed_copy = tensor_of(dtype, &self->own, &self->is);
+    const hki_tensor from = tensor_of(dtype, &self->own, self->from);
+    const hki_tensor packed_copy = tensor_of(dtype, &self->own, &self->is);
     hki_cuda_copy_tensor(stream, &from, &packed_copy);
 }
 

@@ -1,6 +1,6 @@
 /* Pooling by kernels of Hocket's own: cuDNN's maximum takes any of several largest elements, and its gradient has no
  * fixed order of sums. */
-#include "op/cuda/cuda_library_kernels.h"
+#include "op/cuda/cuda_calls.h"
 #include "op/pool/cuda_pool2d_kernels.h"
 #include "op/pool/pool2d.h"
 

@@ -2,7 +2,7 @@
 #ifndef HOCKET_OP_POOL2D_H
 #define HOCKET_OP_POOL2D_H
 
-#include "op/op.h"
+#include "op/kernel.h"
 #include "op/pool/pool2d_kernel.h"
 
 #define MAX_POOL2D_OPTIONS(F, op)                                                                  \
@@ -43,8 +43,11 @@ static inline int64_t hki_pool2d_windows(int64_t size, int64_t kernel, int64_t s
 static inline hki_pool2d_geometry hki_pool2d_geometry_of(int64_t height, int64_t width,
                                                          const void *common)
 {
-    const hki_max_pool2d_options *options = common;
-    hki_pool2d_geometry g = {.in_height = height, .in_width = width};
+    const hki_max_pool2d_options *options = (const hki_max_pool2d_options *)common;
+    hki_pool2d_geometry g;
+    g.in_height = height;
+    g.in_width = width;
+    g.count_include_pad = false;
     g.kernel_height = options->kernel[0] ? options->kernel[0] : 2;
     g.kernel_width = options->kernel[1] ? options->kernel[1] : 2;
     g.stride_height = options->stride[0] ? options->stride[0] : g.kernel_height;

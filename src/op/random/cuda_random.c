@@ -1,6 +1,7 @@
 #include "op/random/cuda_random.h"
 
 #include "op/cuda/cuda_calls.h"
+#include "op/op.h"
 #include "op/random/random.h"
 
 static void set_distribution(hki_cuda_draw *draw, const hki_kernel_call *call)

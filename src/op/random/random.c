@@ -5,6 +5,7 @@
 #include "op/random/random_stream.h"
 
 #include "base/integer_dtypes.h"
+#include "op/op.h"
 #include "op/random/random_fill.h"
 #include "op/random/random_numbers.h"
 

@@ -2,7 +2,7 @@
 #ifndef HOCKET_OP_RANDOM_H
 #define HOCKET_OP_RANDOM_H
 
-#include "op/op.h"
+#include "op/kernel.h"
 
 #include <inttypes.h>
 

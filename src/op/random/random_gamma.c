@@ -1,6 +1,7 @@
 /* Gamma numbers. */
 #include "op/random/random_gamma.h"
 
+#include "op/op.h"
 #include "op/random/random_stream.h"
 
 HKI_ARGUMENTS_TABLE(random_gamma, GAMMA_ARGUMENTS)

@@ -87,7 +87,7 @@ void hki_cuda_call_recurrence(const hki_kernel_call *call, hki_cuda_stream *stre
 /* In the workspace: the weights as the gradients read them, (units, sums units), and two states behind them. NULL: no memory. */
 static void *transposed(hki_cuda_stream *stream, const layer *of, const hki_tensor *weight)
 {
-    hki_cuda_tensor from = hki_cuda_tensor_of(weight), to = from;
+    hki_tensor from = *weight, to = from;
     to.data = hki_cuda_workspace(stream, (size_t)(weight->size + 2 * of->rows * of->units) *
                                              (size_t)of->item);
     if (!to.data)

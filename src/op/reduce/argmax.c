@@ -87,7 +87,7 @@ static void argmax_reference(const hki_call *call, const double *const *in, doub
 
 static hki_batch_kind argmax_batch(hki_batch *batch)
 {
-    return hki_lines_batch(batch, ((const hki_argmax_options *)batch->options)->axis);
+    return hki_batch_lines(batch, ((const hki_argmax_options *)batch->options)->axis);
 }
 
 static const hki_sample argmax_samples[] = {

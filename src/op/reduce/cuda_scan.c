@@ -2,6 +2,7 @@
 #include "op/reduce/cuda_scan.h"
 
 #include "op/cuda/cuda_calls.h"
+#include "op/op.h"
 #include "op/random/random.h"
 #include "op/reduce/line.h"
 #include "op/sort/selection.h"

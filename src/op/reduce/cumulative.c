@@ -45,7 +45,7 @@ static void plan(const hki_call *call, hki_plan *plan)
 
 static hki_batch_kind batch(hki_batch *batch)
 {
-    return hki_lines_batch(batch, ((const line_options *)batch->options)->axis);
+    return hki_batch_lines(batch, ((const line_options *)batch->options)->axis);
 }
 
 #define ADD(a, x)      ((a) + (x))

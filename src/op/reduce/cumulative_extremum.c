@@ -1,5 +1,6 @@
 /* Cumulative maxima and minima along an axis, and where they are. */
 #include "base/half.h"
+#include "op/op.h"
 #include "op/reduce/line.h"
 #include "op/shape/fill.h"
 
@@ -44,7 +45,7 @@ static void plan(const hki_call *call, hki_plan *plan)
 
 static hki_batch_kind batch(hki_batch *batch)
 {
-    return hki_lines_batch(batch, axis_of(batch->options));
+    return hki_batch_lines(batch, axis_of(batch->options));
 }
 
 /* T elements, of which value_of gives what is compared. Of equal ones the last is named; from a NaN on all are that. */

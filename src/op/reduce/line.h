@@ -1,9 +1,8 @@
-/* Work along one axis: geometry, and what the operators of line.c have in common. */
+/* Work along one axis: geometry. Also for CUDA C++. */
 #ifndef HOCKET_OP_LINE_H
 #define HOCKET_OP_LINE_H
 
 #include "array/axis.h"
-#include "op/op.h"
 
 /* A C-order array as outer x size x inner; a line is what lies along the axis, its elements `inner` apart. */
 typedef struct hki_lines {
@@ -33,14 +32,6 @@ static inline int64_t hki_lines_beside(const hki_lines *lines, int64_t line, int
 {
     const int64_t left = lines->inner - line % lines->inner;
     return left < most ? left : most;
-}
-
-/* A batch may be cut where lines lie inside its samples. */
-static inline hki_batch_kind hki_lines_batch(hki_batch *batch, int64_t axis)
-{
-    const int ndim = batch->in[0]->shape.ndim;
-    return ndim > 0 && hki_axis_from_front(axis, ndim) > 0 ? hki_batch_first(batch)
-                                                           : HKI_BATCH_NONE;
 }
 
 #endif

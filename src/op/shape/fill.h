@@ -2,7 +2,7 @@
 #ifndef HOCKET_OP_FILL_H
 #define HOCKET_OP_FILL_H
 
-#include "op/op.h"
+#include "op/kernel.h"
 
 #define HKI_FULL_ARGUMENTS(F, op)                                                                  \
     F(op, DIMS, shape, "", "shape of the result")                                                  \

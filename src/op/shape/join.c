@@ -108,7 +108,7 @@ static hk_array *concat_compose(const hki_call *call)
 static hki_batch_kind concat_batch(hki_batch *batch)
 {
     const int64_t axis = ((const hki_concat_few_options *)batch->options)->axis;
-    return hki_lines_batch(batch, axis) == HKI_BATCH_NONE ? HKI_BATCH_NONE : hki_batch_all(batch);
+    return hki_batch_lines(batch, axis) == HKI_BATCH_NONE ? HKI_BATCH_NONE : hki_batch_all(batch);
 }
 
 static void concat_plan(const hki_call *call, hki_plan *plan)

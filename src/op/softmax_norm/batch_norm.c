@@ -3,6 +3,7 @@
 #include "op/softmax_norm/batch_norm.h"
 #include "base/option.h"
 #include "base/source.h"
+#include "op/op.h"
 #include "op/softmax_norm/moving_average.h"
 
 #include <hocket/call.h>

@@ -3,7 +3,7 @@
 #define HOCKET_OP_BATCH_NORM_H
 
 #include "base/option.h"
-#include "op/op.h"
+#include "op/kernel.h"
 #include "op/softmax_norm/batch_norm_kernel.h"
 
 #define BATCH_NORM_OPTIONS(F, op)                                                                  \

@@ -1,6 +1,6 @@
 /* Batch normalisation by kernels of Hocket's own: cuDNN's sums are of float32, and its variance for the moving average
  * is another. */
-#include "op/cuda/cuda_library_kernels.h"
+#include "op/cuda/cuda_calls.h"
 #include "op/softmax_norm/batch_norm.h"
 #include "op/softmax_norm/cuda_channel_kernels.h"
 

@@ -1,7 +1,8 @@
 /* Layer norm, RMS norm, group norm and their gradients. */
 #include "op/softmax_norm/cuda_row_norm_kernels.h"
 
-#include "op/cuda/cuda_library_kernels.h"
+#include "op/cuda/cuda_calls.h"
+#include "op/op.h"
 #include "op/softmax_norm/cuda_channel_kernels.h"
 #include "op/softmax_norm/layer_norm.h"
 
@@ -14,7 +15,7 @@ static const void *given(const hki_kernel_call *call, int input)
 void hki_cuda_layer_norm(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
     const hki_tensor *x = &call->in[0];
-    const hki_layer_norm_backward_options of = hki_layer_norm_of(call->op, call->options);
+    const hki_layer_norm_backward_options of = hki_layer_norm_of(call->op->id, call->options);
     const hki_row_norm_shape shape = hki_layer_norm_shape(x->ndim, x->dims, &of);
     if (x->size > 0)
         hki_cuda_row_norm(stream, x->dtype == HK_F64, &shape, of.eps, x->data, given(call, 1),

@@ -1,6 +1,7 @@
 #include "op/softmax_norm/cuda_softmax.h"
 
 #include "op/cuda/cuda_calls.h"
+#include "op/op.h"
 #include "op/softmax_norm/softmax.h"
 
 #include <stdio.h>

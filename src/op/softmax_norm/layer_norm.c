@@ -87,7 +87,7 @@ static bool forward_infer(hki_call *call)
 {
     const hki_shape_view *x = call->inputs[X];
     const double eps = ((const hki_layer_norm_options *)call->options)->eps;
-    const hki_layer_norm_backward_options of = hki_layer_norm_of(call->op, call->options);
+    const hki_layer_norm_backward_options of = hki_layer_norm_of(call->op->id, call->options);
     if (!check_axes(call, &of) || !check_affine(call, "gamma", call->inputs[GAMMA], &of) ||
         (call->input_count > BETA && !check_affine(call, "beta", call->inputs[BETA], &of)))
         return false;
@@ -140,7 +140,7 @@ static hki_row_norm_shape shape_of(const hk_op *op, const hk_dims *x, const void
     const bool is_gradient = op == &hki_op_layer_norm_backward || op == &hki_op_layer_norm_weigh;
     const hki_layer_norm_backward_options of =
         is_gradient ? *(const hki_layer_norm_backward_options *)options
-                    : hki_layer_norm_of(op, options);
+                    : hki_layer_norm_of(op->id, options);
     return hki_layer_norm_shape(x->ndim, x->dims, &of);
 }
 
@@ -256,7 +256,7 @@ static void weigh_join(const hki_kernel_call *call)
 
 static void forward_grad(hki_grad_call *call)
 {
-    const hki_layer_norm_backward_options of = hki_layer_norm_of(call->op, call->options);
+    const hki_layer_norm_backward_options of = hki_layer_norm_of(call->op->id, call->options);
     hk_array *const inputs[] = {call->inputs[X], call->dy, call->saved, call->inputs[GAMMA]};
     if (call->wanted[X])
         call->dx[X] =

@@ -3,7 +3,7 @@
 #define HOCKET_OP_LAYER_NORM_H
 
 #include "base/option.h"
-#include "op/op.h"
+#include "op/kernel.h"
 #include "op/softmax_norm/row_norm_kernel.h"
 
 #define LAYER_NORM_OPTIONS(F, op)                                                                  \
@@ -32,14 +32,15 @@ static inline double hki_layer_norm_eps(const void *options)
 }
 
 /* Which of the three operators a call is of, as its gradients know it. */
-static inline hki_layer_norm_backward_options hki_layer_norm_of(const hk_op *op,
+static inline hki_layer_norm_backward_options hki_layer_norm_of(hki_op_id op,
                                                                 const void *options)
 {
     const int64_t first = ((const hki_layer_norm_options *)options)->axes; /* or groups */
     const int64_t count = first ? first : 1;
-    hki_layer_norm_backward_options of = {.is_centred = op->id != HKI_OP_ID_rms_norm,
-                                          .eps = hki_layer_norm_eps(options)};
-    *(op->id == HKI_OP_ID_group_norm ? &of.groups : &of.axes) = count;
+    const bool is_grouped = op == HKI_OP_ID_group_norm;
+    const hki_layer_norm_backward_options of = {is_grouped ? 0 : count, is_grouped ? count : 0,
+                                                op != HKI_OP_ID_rms_norm,
+                                                hki_layer_norm_eps(options)};
     return of;
 }
 

@@ -1,6 +1,8 @@
 /* Normalisations of rows and their gradients, written plainly: what conformance compares with. */
 #include "op/softmax_norm/layer_norm.h"
 
+#include "op/op.h"
+
 #include <math.h>
 
 static hki_row_norm_shape shape_of(const hki_call *call, const hki_layer_norm_backward_options *of)
@@ -16,7 +18,7 @@ static int64_t affine_at(const hki_row_norm_shape *shape, int64_t r, int64_t j)
 
 void hki_layer_norm_reference(const hki_call *call, const double *const *in, double *const *out)
 {
-    const hki_layer_norm_backward_options of = hki_layer_norm_of(call->op, call->options);
+    const hki_layer_norm_backward_options of = hki_layer_norm_of(call->op->id, call->options);
     const hki_row_norm_shape shape = shape_of(call, &of);
     const bool has_beta = call->input_count > 2 && call->inputs[2];
     for (int64_t r = 0; r < shape.rows; r++) {

@@ -2,7 +2,7 @@
 #ifndef HOCKET_OP_MOVING_AVERAGE_H
 #define HOCKET_OP_MOVING_AVERAGE_H
 
-#include "op/op.h"
+#include "op/kernel.h"
 
 #define MOVING_AVERAGE_ARGUMENTS(F, op)                                                            \
     F(op, F64, weight, "", "weight of the sample, in [0, 1]")                                      \

@@ -220,7 +220,7 @@ static void backward_reference(const hki_call *call, const double *const *in, do
 
 static hki_batch_kind softmax_batch(hki_batch *batch)
 {
-    return hki_lines_batch(batch, ((const hki_softmax_options *)batch->options)->axis);
+    return hki_batch_lines(batch, ((const hki_softmax_options *)batch->options)->axis);
 }
 
 static const hki_sample softmax_samples[] = {

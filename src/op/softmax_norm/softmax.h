@@ -2,7 +2,7 @@
 #ifndef HOCKET_OP_SOFTMAX_H
 #define HOCKET_OP_SOFTMAX_H
 
-#include "op/op.h"
+#include "op/kernel.h"
 
 #define SOFTMAX_ARGUMENTS(F, op)                                                                   \
     F(op, INT, axis, "", "the axis along which the result adds up to 1")

@@ -2,7 +2,7 @@
 #ifndef HOCKET_OP_SELECTION_H
 #define HOCKET_OP_SELECTION_H
 
-#include "op/op.h"
+#include "op/kernel.h"
 
 #include <inttypes.h>
 

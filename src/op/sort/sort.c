@@ -36,7 +36,7 @@ static void plan(const hki_call *call, hki_plan *plan)
 
 static hki_batch_kind batch(hki_batch *batch)
 {
-    return hki_lines_batch(batch, ((const hki_sort_options *)batch->options)->axis);
+    return hki_batch_lines(batch, ((const hki_sort_options *)batch->options)->axis);
 }
 
 /* ---- one line -------------------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #ifndef HOCKET_OP_SORT_H
 #define HOCKET_OP_SORT_H
 
+#include "op/kernel.h"
 #include "op/reduce/line.h"
 
 #define SORT_ARGUMENTS(F, op)                                                                      \

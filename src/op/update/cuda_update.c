@@ -1,6 +1,6 @@
 /* Updates of parameters and averages: one pass over what is updated, usually in place. */
 #include "op/cuda/cuda_calls.h"
-#include "op/cuda/cuda_library_kernels.h"
+#include "op/op.h"
 #include "op/elementwise/cuda_elementwise.h"
 #include "op/softmax_norm/moving_average.h"
 #include "op/update/cuda_update_kernels.h"
@@ -22,13 +22,13 @@ static void launch(hki_cuda_stream *stream, const hki_cuda_path *path, void *arg
 
 static void run(const hki_kernel_call *call, hki_cuda_stream *stream, update *self)
 {
-    const hki_cuda_tensor out = hki_cuda_tensor_of(&call->out[0]);
-    const hki_cuda_tensor x = hki_cuda_tensor_of(&call->in[0]);
-    const hki_cuda_tensor other = hki_cuda_tensor_of(&call->in[1]);
+    const hki_tensor out = call->out[0];
+    const hki_tensor x = call->in[0];
+    const hki_tensor other = call->in[1];
     const int bytes = hki_cuda_item_bytes(out.dtype);
     hki_cuda_walk walk;
     self->f64 = out.dtype == HK_F64;
-    hki_cuda_walk_over(&walk, (const hki_cuda_tensor *const[]){&out, &x, &other}, 3);
+    hki_cuda_walk_over(&walk, (const hki_tensor *const[]){&out, &x, &other}, 3);
     hki_cuda_each_part(stream, &walk, HKI_CUDA_PACK_BYTES / bytes,
                        (const int[]){bytes, bytes, bytes}, launch, self);
 }

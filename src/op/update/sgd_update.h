@@ -2,7 +2,7 @@
 #ifndef HOCKET_OP_SGD_UPDATE_H
 #define HOCKET_OP_SGD_UPDATE_H
 
-#include "op/op.h"
+#include "op/kernel.h"
 
 #define SGD_UPDATE_OPTIONS(F, op)                                                                  \
     F(op, F64, lr, "0", "learning rate")                                                           \

@@ -2,7 +2,7 @@
 #ifndef HOCKET_OP_UPDATE_H
 #define HOCKET_OP_UPDATE_H
 
-#include "op/op.h"
+#include "op/kernel.h"
 
 #define UPDATE_OPTIONS(F, op)                                                                      \
     F(op, F64, batch, "0", "how many samples the gradient was summed over")                        \
