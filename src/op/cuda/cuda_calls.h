@@ -40,6 +40,23 @@ uint64_t hki_cuda_element_bits(hki_cuda_stream *stream, hk_dtype dtype, double v
 
 #ifdef __cplusplus
 }
+
+template <class Options> static inline const Options *hki_options_of(const hki_kernel_call *call)
+{
+    return static_cast<const Options *>(call->options);
+}
+
+/* The elements of an input; NULL: it is left out. */
+template <class T> static inline const T *hki_input_of(const hki_kernel_call *call, int i)
+{
+    const bool is_there = i < call->input_count && call->in[i].ndim >= 0;
+    return is_there ? static_cast<const T *>(call->in[i].data) : nullptr;
+}
+
+template <class T> static inline T *hki_output_of(const hki_kernel_call *call, int i)
+{
+    return static_cast<T *>(call->out[i].data);
+}
 #endif
 
 #endif

@@ -1,6 +1,20 @@
-#include "op/loss/cuda_class_loss.h"
+/* Losses of class labels. Arrays are contiguous; exponentials are those of the processor's kernels, sums are in double, in an order
+ * that follows from the shapes. */
+#include "op/loss/class_loss.h"
 
+#include "op/cuda/cuda_calls.h"
 #include "op/softmax_norm/cuda_line.cuh"
+
+#include <stdio.h>
+
+/* See CLASS_LOSS_ARGUMENTS. */
+struct class_loss_of {
+    int64_t rows, classes; /* at least 1 */
+    hk_dtype label_dtype;  /* int32, int64 or uint8 */
+    bool are_logs, ignores;
+    double smoothing;
+    int64_t ignored;
+};
 
 /* What a column of lanes has to do with: a row of logits and its label. */
 struct loss_row {
@@ -9,7 +23,7 @@ struct loss_row {
     bool counts;   /* its label is a class, and not ignored */
     bool is_wrong; /* its label is no class */
 
-    __device__ loss_row(const hki_cuda_class_loss &s, const void *labels, int64_t index)
+    __device__ loss_row(const class_loss_of &s, const void *labels, int64_t index)
         : row(index), label(0), is_there(index < s.rows), counts(false), is_wrong(false)
     {
         if (!is_there)
@@ -19,7 +33,7 @@ struct loss_row {
         is_wrong = !is_ignored && (label < 0 || label >= s.classes);
         counts = !is_ignored && !is_wrong;
     }
-    __device__ int64_t begin(const hki_cuda_class_loss &s) const
+    __device__ int64_t begin(const class_loss_of &s) const
     {
         return is_there ? row * s.classes : 0;
     }
@@ -35,7 +49,7 @@ struct loss_row {
 
 /* Of the logits of a row; where they are logarithms, what makes -ln p of them. */
 template <class Element>
-HKI_DEVICE hki_line_sums<Element> logits_of(const hki_cuda_class_loss &s, const hki_lane &at,
+HKI_DEVICE hki_line_sums<Element> logits_of(const class_loss_of &s, const hki_lane &at,
                                             const loss_row &row, const Element *x,
                                             Element *max_room, double *sum_room)
 {
@@ -45,7 +59,7 @@ HKI_DEVICE hki_line_sums<Element> logits_of(const hki_cuda_class_loss &s, const 
 }
 
 template <class Element>
-HKI_KERNEL void class_loss(const hki_cuda_class_loss s, const hki_cuda_tile tile, const Element *x,
+HKI_KERNEL void class_loss(const class_loss_of s, const hki_cuda_tile tile, const Element *x,
                            const void *labels, const Element *weight, Element *terms,
                            Element *weights, hki_cuda_fault *fault)
 {
@@ -85,7 +99,7 @@ HKI_KERNEL void class_loss(const hki_cuda_class_loss s, const hki_cuda_tile tile
 
 /* What the weights of all classes add up to, in every lane. */
 template <class Element>
-HKI_DEVICE double weights_of(const hki_cuda_class_loss &s, const hki_lane &at,
+HKI_DEVICE double weights_of(const class_loss_of &s, const hki_lane &at,
                              const Element *weight, double *room)
 {
     double all = 0;
@@ -97,7 +111,7 @@ HKI_DEVICE double weights_of(const hki_cuda_class_loss &s, const hki_lane &at,
 }
 
 template <class Element>
-HKI_KERNEL void class_loss_backward(const hki_cuda_class_loss s, const hki_cuda_tile tile,
+HKI_KERNEL void class_loss_backward(const class_loss_of s, const hki_cuda_tile tile,
                                     const Element *x, const void *labels, const Element *weight,
                                     const Element *dy, Element *dx, hki_cuda_fault *fault)
 {
@@ -132,35 +146,54 @@ HKI_KERNEL void class_loss_backward(const hki_cuda_class_loss s, const hki_cuda_
 
 /* ---- launches ------------------------------------------------------------------------------------------ */
 
+static hk_code describe(const hki_cuda_fault *fault, int64_t classes, char *text, size_t bytes)
+{
+    snprintf(text, bytes,
+             "label %lld of labels, in C order, is %lld, but there are %lld classes, so that a "
+             "label is in [0, %lld)",
+             (long long)hki_cuda_fault_row(fault), (long long)hki_cuda_fault_value(fault),
+             (long long)classes, (long long)classes);
+    return HK_OUT_OF_RANGE;
+}
+
 template <class Element>
-static void launch(hki_cuda_stream *stream, const hki_cuda_class_loss *call, const void *x,
-                   const void *labels, const void *weight, const void *dy, void *y, void *weights,
-                   hki_cuda_fault *fault)
+static void launch(const hki_kernel_call *call, hki_cuda_stream *stream, const Element *dy)
 {
-    const hki_cuda_tile tile = hki_cuda_line_tile(call->rows, call->classes, false);
+    const hki_class_loss_options *options = hki_options_of<hki_class_loss_options>(call);
+    const hki_tensor &logits = call->in[HKI_CLASS_LOSS_X], &labels = call->in[HKI_CLASS_LOSS_LABELS];
+    if (logits.size == 0)
+        return;
+    const class_loss_of of = {logits.dims[0],     logits.dims[1],   labels.dtype,
+                              options->are_logs,  options->ignores, options->smoothing,
+                              options->ignored};
+    const Element *x = hki_input_of<Element>(call, HKI_CLASS_LOSS_X);
+    const Element *weight = hki_input_of<Element>(call, HKI_CLASS_LOSS_WEIGHT);
+    Element *y = hki_output_of<Element>(call, 0);
+    const hki_cuda_tile tile = hki_cuda_line_tile(of.rows, of.classes, false);
     const unsigned grid = hki_cuda_grid(tile.tiles, 1, hki_cuda_stream_multiprocessors(stream));
-    if (dy)
-        HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_TILE, class_loss_backward<Element>, *call, tile,
-                            (const Element *)x, labels, (const Element *)weight,
-                            (const Element *)dy, (Element *)y, fault);
+    hki_cuda_fault *fault = hki_cuda_fault_slot(stream, describe, of.classes);
+    if (fault && dy)
+        HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_TILE, class_loss_backward<Element>, of, tile, x,
+                            labels.data, weight, dy, y, fault);
+    else if (fault)
+        HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_TILE, class_loss<Element>, of, tile, x,
+                            labels.data, weight, y, hki_output_of<Element>(call, 1), fault);
+}
+
+static void launch_any(const hki_kernel_call *call, hki_cuda_stream *stream, const void *dy)
+{
+    if (call->in[HKI_CLASS_LOSS_X].dtype == HK_F64)
+        launch(call, stream, static_cast<const double *>(dy));
     else
-        HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_TILE, class_loss<Element>, *call, tile,
-                            (const Element *)x, labels, (const Element *)weight, (Element *)y,
-                            (Element *)weights, fault);
+        launch(call, stream, static_cast<const float *>(dy));
 }
 
-void hki_cuda_launch_class_loss(hki_cuda_stream *stream, bool f64, const hki_cuda_class_loss *call,
-                                const void *x, const void *labels, const void *weight, void *terms,
-                                void *weights, hki_cuda_fault *fault)
+void hki_cuda_call_class_loss(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
-    (f64 ? launch<double> : launch<float>)(stream, call, x, labels, weight, nullptr, terms, weights,
-                                           fault);
+    launch_any(call, stream, nullptr);
 }
 
-void hki_cuda_launch_class_loss_backward(hki_cuda_stream *stream, bool f64,
-                                         const hki_cuda_class_loss *call, const void *x,
-                                         const void *labels, const void *weight, const void *dy,
-                                         void *dx, hki_cuda_fault *fault)
+void hki_cuda_call_class_loss_backward(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
-    (f64 ? launch<double> : launch<float>)(stream, call, x, labels, weight, dy, dx, nullptr, fault);
+    launch_any(call, stream, call->in[HKI_CLASS_LOSS_DY].data);
 }

@@ -1,7 +1,13 @@
-#include "op/softmax_norm/cuda_softmax.h"
+/* Softmax and what is built on it. Arrays are contiguous; exponentials are those of the processor's kernels, their sums are in
+ * double, in an order that follows from the shapes. */
+#include "op/softmax_norm/softmax.h"
 
-#include "op/softmax_norm/cuda_line.cuh"
+#include "op/cuda/cuda_calls.h"
 #include "op/cuda/cuda_walk.cuh"
+#include "op/reduce/line.h"
+#include "op/softmax_norm/cuda_line.cuh"
+
+#include <stdio.h>
 
 /* ---- lines in registers ---------------------------------------------------------------------------------------- */
 
@@ -145,31 +151,32 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE)
 }
 
 template <class Element>
-static void launch_softmax(hki_cuda_stream *stream, bool log_of, const void *x, void *y,
-                           int64_t count, int64_t size, int64_t inner)
+static void launch_softmax(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
-    const hki_cuda_held held = hki_cuda_held_of(count, size, (int)sizeof(Element));
-    if (inner == 1 && held.packs) {
-        const bool is_wide = is_aligned(x) && is_aligned(y) && is_wide_line<Element>(size);
-        LAUNCH_HELD(stream, held, held_softmax, Element, log_of, is_wide,
-                    static_cast<const Element *>(x), static_cast<Element *>(y), count, size,
-                    held.tile);
+    const hki_tensor &of = call->in[0];
+    const hki_lines lines =
+        hki_lines_of(of.ndim, of.dims, hki_options_of<hki_softmax_options>(call)->axis);
+    const bool log_of = hki_cuda_op_of(call) == HKI_OP_ID_log_softmax;
+    const Element *x = hki_input_of<Element>(call, 0);
+    Element *y = hki_output_of<Element>(call, 0);
+    const hki_cuda_held held = hki_cuda_held_of(lines.count, lines.size, (int)sizeof(Element));
+    if (lines.inner == 1 && held.packs) {
+        const bool is_wide = is_aligned(x) && is_aligned(y) && is_wide_line<Element>(lines.size);
+        LAUNCH_HELD(stream, held, held_softmax, Element, log_of, is_wide, x, y, lines.count,
+                    lines.size, held.tile);
         return;
     }
-    const hki_cuda_tile tile = hki_cuda_line_tile(count, size, inner > 1);
+    const hki_cuda_tile tile = hki_cuda_line_tile(lines.count, lines.size, lines.inner > 1);
     const unsigned grid = hki_cuda_grid(tile.tiles, 1, hki_cuda_stream_multiprocessors(stream));
-    HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_TILE, softmax<Element>, log_of,
-                        static_cast<const Element *>(x), static_cast<Element *>(y), count, size,
-                        inner, tile);
+    HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_TILE, softmax<Element>, log_of, x, y, lines.count,
+                        lines.size, lines.inner, tile);
 }
 
-void hki_cuda_launch_softmax(hki_cuda_stream *stream, hk_dtype dtype, bool log_of, const void *x,
-                             void *y, int64_t count, int64_t size, int64_t inner)
+void hki_cuda_call_softmax(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
-    if (dtype == HK_F32)
-        launch_softmax<float>(stream, log_of, x, y, count, size, inner);
-    else
-        launch_softmax<double>(stream, log_of, x, y, count, size, inner);
+    if (call->in[0].size > 0)
+        (call->in[0].dtype == HK_F32 ? launch_softmax<float> : launch_softmax<double>)(call,
+                                                                                       stream);
 }
 
 /* ---- its gradient --------------------------------------------------------------------------------------------- */
@@ -223,9 +230,12 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE)
 
 /* Lines that are longer than a few packs a lane would take more registers than there are: two arrays are held. */
 template <class Element>
-static void launch_softmax_gradient(hki_cuda_stream *stream, const Element *y, const Element *dy,
-                                    Element *dx, int64_t count, int64_t size)
+static void launch_softmax_gradient(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
+    const hki_tensor &of = call->in[0];
+    const int64_t size = of.dims[of.ndim - 1], count = of.size / size;
+    const Element *y = hki_input_of<Element>(call, 0), *dy = hki_input_of<Element>(call, 1);
+    Element *dx = hki_output_of<Element>(call, 0);
     const hki_cuda_held held = hki_cuda_held_of(count, size, (int)sizeof(Element));
     const unsigned held_grid =
         hki_cuda_grid(held.tile.tiles, 1, hki_cuda_stream_multiprocessors(stream));
@@ -248,17 +258,11 @@ static void launch_softmax_gradient(hki_cuda_stream *stream, const Element *y, c
     }
 }
 
-void hki_cuda_launch_softmax_gradient(hki_cuda_stream *stream, hk_dtype dtype, const void *y,
-                                      const void *dy, void *dx, int64_t count, int64_t size)
+void hki_cuda_call_softmax_backward(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
-    if (dtype == HK_F32)
-        launch_softmax_gradient<float>(stream, static_cast<const float *>(y),
-                                       static_cast<const float *>(dy), static_cast<float *>(dx),
-                                       count, size);
-    else
-        launch_softmax_gradient<double>(stream, static_cast<const double *>(y),
-                                        static_cast<const double *>(dy), static_cast<double *>(dx),
-                                        count, size);
+    if (call->in[0].size > 0)
+        (call->in[0].dtype == HK_F32 ? launch_softmax_gradient<float>
+                                     : launch_softmax_gradient<double>)(call, stream);
 }
 
 /* ---- cross entropy --------------------------------------------------------------------------------------------- */
@@ -343,35 +347,57 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_TILE)
     }
 }
 
+/* dy NULL: y becomes the losses of the rows, else their gradients. */
 template <class Element>
-static void launch_cross_entropy(hki_cuda_stream *stream, const void *x, const void *labels,
-                                 hk_dtype label_dtype, const void *dy, void *y, int64_t rows,
-                                 int64_t classes, hki_cuda_fault *fault)
+static void launch_cross_entropy(const hki_kernel_call *call, hki_cuda_stream *stream,
+                                 const Element *dy, hki_cuda_fault *fault)
 {
+    const int64_t rows = call->in[0].dims[0], classes = call->in[0].dims[1];
+    const hk_dtype label_dtype = call->in[1].dtype;
+    const Element *x = hki_input_of<Element>(call, 0);
+    const void *labels = call->in[1].data;
+    Element *y = hki_output_of<Element>(call, 0);
     const hki_cuda_held held = hki_cuda_held_of(rows, classes, (int)sizeof(Element));
     if (held.packs) {
         const bool is_wide =
             is_aligned(x) && (!dy || is_aligned(y)) && is_wide_line<Element>(classes);
-        LAUNCH_HELD(stream, held, held_cross_entropy, Element, is_wide,
-                    static_cast<const Element *>(x), labels, label_dtype,
-                    static_cast<const Element *>(dy), static_cast<Element *>(y), rows, classes,
-                    held.tile, fault);
+        LAUNCH_HELD(stream, held, held_cross_entropy, Element, is_wide, x, labels, label_dtype, dy,
+                    y, rows, classes, held.tile, fault);
         return;
     }
     const hki_cuda_tile tile = hki_cuda_line_tile(rows, classes, false);
     const unsigned grid = hki_cuda_grid(tile.tiles, 1, hki_cuda_stream_multiprocessors(stream));
-    HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_TILE, cross_entropy<Element>,
-                        static_cast<const Element *>(x), labels, label_dtype,
-                        static_cast<const Element *>(dy), static_cast<Element *>(y), rows, classes,
-                        tile, fault);
+    HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_TILE, cross_entropy<Element>, x, labels, label_dtype,
+                        dy, y, rows, classes, tile, fault);
 }
 
-void hki_cuda_launch_cross_entropy(hki_cuda_stream *stream, hk_dtype dtype, const void *x,
-                                   const void *labels, hk_dtype label_dtype, const void *dy,
-                                   void *y, int64_t rows, int64_t classes, hki_cuda_fault *fault)
+static hk_code describe(const hki_cuda_fault *fault, int64_t classes, char *text, size_t bytes)
 {
-    if (dtype == HK_F32)
-        launch_cross_entropy<float>(stream, x, labels, label_dtype, dy, y, rows, classes, fault);
-    else
-        launch_cross_entropy<double>(stream, x, labels, label_dtype, dy, y, rows, classes, fault);
+    snprintf(text, bytes,
+             "labels[%lld] is %lld, but logits has %lld classes, so that a label is in [0, %lld)",
+             (long long)hki_cuda_fault_row(fault), (long long)hki_cuda_fault_value(fault),
+             (long long)classes, (long long)classes);
+    return HK_OUT_OF_RANGE;
+}
+
+static void call_cross_entropy(const hki_kernel_call *call, hki_cuda_stream *stream,
+                               const void *dy)
+{
+    const hki_tensor &x = call->in[0];
+    hki_cuda_fault *fault =
+        x.size > 0 ? hki_cuda_fault_slot(stream, describe, x.dims[1]) : nullptr;
+    if (fault && x.dtype == HK_F32)
+        launch_cross_entropy(call, stream, static_cast<const float *>(dy), fault);
+    else if (fault)
+        launch_cross_entropy(call, stream, static_cast<const double *>(dy), fault);
+}
+
+void hki_cuda_call_cross_entropy(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    call_cross_entropy(call, stream, nullptr);
+}
+
+void hki_cuda_call_cross_entropy_backward(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    call_cross_entropy(call, stream, call->in[2].data);
 }
