@@ -8,8 +8,6 @@
 #include "op/conv/cuda_conv2d_kernels.h"
 #include "op/conv/cuda_pointwise.h"
 #include "op/cuda/cuda_calls.h"
-#include "op/matmul/cuda_bias.h"
-#include "op/softmax_norm/cuda_channel_kernels.h"
 
 /* cuDNN counts by int, elements of an array included. */
 static bool fits(const hki_conv2d_geometry *g)
@@ -215,15 +213,6 @@ void hki_cuda_conv2d_backward_data(const hki_kernel_call *call, hki_cuda_stream 
         convolve(stream, (convolution){&g, groups, HKI_CUDA_BACKWARD_DATA, dy, weight, dx, NULL});
 }
 
-static void sum_bias(hki_cuda_stream *stream, const hki_conv2d_geometry *g, const hki_tensor *dy,
-                     void *dbias)
-{
-    const hki_batch_norm_shape shape = {g->samples, g->out_channels, g->out_height * g->out_width};
-    void *workspace = hki_cuda_workspace(stream, hki_cuda_channel_workspace_bytes(&shape));
-    if (workspace)
-        hki_cuda_sum_channels(stream, dy->dtype == HK_F64, &shape, dy->data, dbias, workspace);
-}
-
 static void clear(hki_cuda_stream *stream, const hki_tensor *x)
 {
     hki_cuda_ok(stream,
@@ -248,5 +237,7 @@ void hki_cuda_conv2d_backward_weight(const hki_kernel_call *call, hki_cuda_strea
     else if (!hki_cuda_is_pointwise(&g, groups) ||
              !hki_cuda_pointwise_weight(stream, x->dtype, &g, x->data, dy->data, dweight->data))
         convolve(stream, (convolution){&g, groups, HKI_CUDA_BACKWARD_WEIGHT, x, dy, dweight, NULL});
-    sum_bias(stream, &g, dy, call->out[1].data);
+    hki_cuda_sum_bias(stream, dy->dtype, dy->data,
+                      (const int64_t[]){g.samples, g.out_channels, g.out_height * g.out_width},
+                      call->out[1].data);
 }

@@ -29,6 +29,15 @@ void hki_cuda_copy_tensor(hki_cuda_stream *stream, const hki_tensor *from, const
 void hki_cuda_sum(hki_cuda_stream *stream, hk_dtype dtype, const void *const *inputs,
                   int input_count, void *const *outputs, int output_count, size_t size);
 
+/* ---- the bias of a layer, for products and convolutions; of float32 or float64 */
+
+/* y, contiguous of these axes, becomes y plus the bias, of dims[1] elements that are `stride` apart. */
+void hki_cuda_add_bias(hki_cuda_stream *stream, hk_dtype dtype, void *y, const int64_t dims[3],
+                       const void *bias, int64_t stride);
+/* Its gradient: dy, contiguous of these axes, summed over the first and the last. */
+void hki_cuda_sum_bias(hki_cuda_stream *stream, hk_dtype dtype, const void *dy,
+                       const int64_t dims[3], void *dbias);
+
 /* ---- what a call is to C++, which knows neither operators nor devices */
 
 hki_op_id hki_cuda_op_of(const hki_kernel_call *call);

@@ -5,7 +5,6 @@
 #include "base/integer.h"
 #include "device/cuda/cuda_products.h"
 #include "op/cuda/cuda_calls.h"
-#include "op/matmul/cuda_bias.h"
 #include "op/matmul/cuda_matrix_kernels.h"
 #include "op/matmul/matrix.h"
 

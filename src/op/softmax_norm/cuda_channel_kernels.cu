@@ -1,6 +1,11 @@
-#include "op/softmax_norm/cuda_channel_kernels.h"
-
+/* Kernels over the channels of contiguous arrays [samples][channels][inner], of float32 or float64: batch normalisation,
+ * the gradient of a bias, and those of the scales and shifts of other normalisations. Sums are in double, of parts that are a pure
+ * function of the shape, and added in the order of parts: the same bytes on every run and GPU. cuDNN's sums are of float32, and its
+ * variance for the moving average is another. */
+#include "op/cuda/cuda_calls.h"
 #include "op/cuda/cuda_pack.cuh"
+#include "op/softmax_norm/batch_norm.h"
+#include "op/softmax_norm/layer_norm.h"
 
 enum {
     THREADS = 256,
@@ -392,45 +397,65 @@ static void launch_backward(hki_cuda_stream *stream, const hki_batch_norm_shape 
 #define CHOOSE(launch, f64, shape)                                                                 \
     ((f64) ? CHOOSE_OF(launch, double, shape) : CHOOSE_OF(launch, float, shape))
 
-size_t hki_cuda_channel_workspace_bytes(const hki_batch_norm_shape *shape)
+/* NULL: no memory, as has been noted. */
+static void *workspace_for(hki_cuda_stream *stream, const hki_batch_norm_shape *shape)
 {
     const channel_parts s = parts_of(shape, 1);
     const size_t bytes = 2 * (size_t)(s.channels * s.parts) * sizeof(double);
-    return bytes > 0 ? bytes : 1;
+    return hki_cuda_workspace(stream, bytes > 0 ? bytes : 1);
 }
 
-void hki_cuda_sum_channels(hki_cuda_stream *stream, bool f64, const hki_batch_norm_shape *shape,
-                           const void *x, void *sums, void *workspace)
+/* Arrays without elements have no memory of the device. */
+static void *elements(const hki_tensor &x)
 {
-    CHOOSE(launch_sum, f64, shape)
-    (stream, shape, x, sums, workspace);
+    return x.size > 0 ? x.data : nullptr;
 }
 
-void hki_cuda_weigh_channels(hki_cuda_stream *stream, bool f64, const hki_batch_norm_shape *shape,
-                             int64_t groups, const void *x, const void *dy, const void *statistics,
-                             void *gradients, void *workspace)
+void hki_cuda_sum_bias(hki_cuda_stream *stream, hk_dtype dtype, const void *dy,
+                       const int64_t dims[3], void *dbias)
 {
-    CHOOSE(launch_weigh, f64, shape)
-    (stream, shape, groups, x, dy, statistics, gradients, workspace);
+    const hki_batch_norm_shape shape = {dims[0], dims[1], dims[2]};
+    void *workspace = workspace_for(stream, &shape);
+    if (workspace)
+        CHOOSE(launch_sum, dtype == HK_F64, &shape)(stream, &shape, dy, dbias, workspace);
 }
 
-void hki_cuda_normalise(hki_cuda_stream *stream, bool f64, const hki_batch_norm_shape *shape,
-                        double eps, const void *x, const void *gamma, const void *beta,
-                        const void *given_mean, const void *given_variance, void *y,
-                        void *statistics, void *workspace)
+/* Sums over samples, and over the positions of a channel. */
+void hki_cuda_layer_norm_weigh(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
-    CHOOSE(launch_normalise, f64, shape)
-    (stream, shape, eps, x, gamma, beta,
-                                                               given_mean, given_variance, y,
-                                                               statistics, workspace);
+    const hki_tensor &x = call->in[0];
+    const hki_row_norm_shape rows = hki_layer_norm_shape(
+        x.ndim, x.dims, hki_options_of<hki_layer_norm_weigh_options>(call));
+    const hki_batch_norm_shape shape = {rows.rows / rows.groups, call->out[0].dims[1], rows.inner};
+    void *workspace = shape.channels > 0 ? workspace_for(stream, &shape) : nullptr;
+    if (workspace)
+        CHOOSE(launch_weigh, x.dtype == HK_F64, &shape)(
+            stream, &shape, rows.groups, elements(x), x.size > 0 ? call->in[1].data : nullptr,
+            x.size > 0 ? call->in[2].data : nullptr, call->out[0].data, workspace);
 }
 
-void hki_cuda_normalise_backward(hki_cuda_stream *stream, bool f64,
-                                 const hki_batch_norm_shape *shape, bool given, const void *x,
-                                 const void *dy, const void *gamma, const void *statistics,
-                                 void *dx, void *sums, void *workspace)
+void hki_cuda_batch_norm(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
-    CHOOSE(launch_backward, f64, shape)
-    (stream, shape, given, x, dy, gamma,
-                                                             statistics, dx, sums, workspace);
+    const hki_tensor &x = call->in[0];
+    const hki_batch_norm_shape shape = hki_batch_norm_shape_of(x.ndim, x.dims);
+    const void *mean = hki_input_of<void>(call, 3), *variance = hki_input_of<void>(call, 4);
+    if (shape.channels == 0)
+        return;
+    void *workspace = mean ? nullptr : workspace_for(stream, &shape);
+    if (mean || workspace)
+        CHOOSE(launch_normalise, x.dtype == HK_F64, &shape)(
+            stream, &shape, hki_batch_norm_eps(call->options), elements(x), call->in[1].data,
+            call->in[2].data, mean, variance, elements(call->out[0]), call->out[1].data, workspace);
+}
+
+void hki_cuda_batch_norm_backward(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    const hki_tensor &x = call->in[0];
+    const hki_batch_norm_shape shape = hki_batch_norm_shape_of(x.ndim, x.dims);
+    const bool given = hki_options_of<hki_batch_norm_backward_options>(call)->given;
+    void *workspace = shape.channels > 0 ? workspace_for(stream, &shape) : nullptr;
+    if (workspace)
+        CHOOSE(launch_backward, x.dtype == HK_F64, &shape)(
+            stream, &shape, given, elements(x), elements(call->in[1]), call->in[2].data,
+            call->in[3].data, elements(call->out[0]), call->out[1].data, workspace);
 }

@@ -1,7 +1,10 @@
-#include "op/softmax_norm/cuda_row_norm_kernels.h"
-
+/* Kernels of layer norm, RMS norm and group norm over the rows of contiguous arrays, of float32 or float64, as
+ * row_norm_kernel.h describes them. A block's threads share out rows by cuda_geometry.h; sums are in double, in an order that
+ * follows from the shape. The gradients of gamma and beta are sums over channels: cuda_channel_kernels.cu. */
+#include "op/cuda/cuda_calls.h"
 #include "op/cuda/cuda_pack.cuh"
 #include "op/cuda/cuda_tile.cuh"
+#include "op/softmax_norm/layer_norm.h"
 
 enum { PACK_BYTES = HKI_CUDA_PACK_BYTES };
 
@@ -318,18 +321,25 @@ static bool has_packs(const hki_row_norm_shape *shape, int element_bytes)
 #define CHOOSE(launch, f64, shape)                                                                 \
     ((f64) ? CHOOSE_OF(launch, double, shape) : CHOOSE_OF(launch, float, shape))
 
-void hki_cuda_row_norm(hki_cuda_stream *stream, bool f64, const hki_row_norm_shape *shape,
-                       double eps, const void *x, const void *gamma, const void *beta, void *y,
-                       void *statistics)
+void hki_cuda_layer_norm(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
-    CHOOSE(launch_forward, f64, shape)
-    (stream, shape, eps, x, gamma, beta, y, statistics);
+    const hki_tensor &x = call->in[0];
+    const hki_layer_norm_backward_options of =
+        hki_layer_norm_of(hki_cuda_op_of(call), call->options);
+    const hki_row_norm_shape shape = hki_layer_norm_shape(x.ndim, x.dims, &of);
+    if (x.size > 0)
+        CHOOSE(launch_forward, x.dtype == HK_F64, &shape)(
+            stream, &shape, of.eps, x.data, hki_input_of<void>(call, 1),
+            hki_input_of<void>(call, 2), call->out[0].data, call->out[1].data);
 }
 
-void hki_cuda_row_norm_backward(hki_cuda_stream *stream, bool f64, const hki_row_norm_shape *shape,
-                                const void *x, const void *dy, const void *gamma,
-                                const void *statistics, void *dx)
+void hki_cuda_layer_norm_backward(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
-    CHOOSE(launch_backward, f64, shape)
-    (stream, shape, x, dy, gamma, statistics, dx);
+    const hki_tensor &x = call->in[0];
+    const hki_row_norm_shape shape = hki_layer_norm_shape(
+        x.ndim, x.dims, hki_options_of<hki_layer_norm_backward_options>(call));
+    if (x.size > 0)
+        CHOOSE(launch_backward, x.dtype == HK_F64, &shape)(
+            stream, &shape, x.data, call->in[1].data, hki_input_of<void>(call, 3),
+            call->in[2].data, call->out[0].data);
 }
