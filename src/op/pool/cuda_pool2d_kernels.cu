@@ -1,6 +1,10 @@
-#include "op/pool/cuda_pool2d_kernels.h"
+/* Kernels of pooling over contiguous planes of float32 or float64: meaning and order of sums as in
+ * op/pool/pool2d_kernel.h. Gradients are gathered, each element of dx from the windows that it is in, so that nothing
+ * is added by chance. cuDNN's maximum takes any of several largest elements, and its gradient has no fixed order of sums. */
+#include "op/pool/pool2d.h"
 
 #include "device/cuda/cuda_launch.cuh"
+#include "op/cuda/cuda_calls.h"
 
 enum { THREADS = 256 };
 
@@ -330,46 +334,55 @@ static bool fits_32(const hki_pool2d_geometry *g, int64_t planes)
            planes * g->out_height * g->out_width < limit;
 }
 
-static void launch_any(hki_cuda_stream *stream, bool f64, which kernel,
-                       const hki_pool2d_geometry *g, int64_t planes, const void *x, const void *dy,
-                       void *to)
+/* x: whose planes are pooled; its data is NULL where a kernel does not read it. dy: or v. */
+static void launch_any(hki_cuda_stream *stream, which kernel, const hki_tensor &x,
+                       const hki_pool2d_geometry &g, const void *dy, const hki_tensor &to)
 {
-    if (fits_32(g, planes))
-        (f64 ? launch<double, int32_t> : launch<float, int32_t>)(stream, kernel, g, planes, x, dy,
-                                                                 to);
+    const int64_t planes = x.dims[0] * x.dims[1];
+    const bool f64 = x.dtype == HK_F64;
+    if (to.size == 0)
+        return;
+    if (fits_32(&g, planes))
+        (f64 ? launch<double, int32_t> : launch<float, int32_t>)(stream, kernel, &g, planes, x.data,
+                                                                 dy, to.data);
     else
-        (f64 ? launch<double, int64_t> : launch<float, int64_t>)(stream, kernel, g, planes, x, dy,
-                                                                 to);
+        (f64 ? launch<double, int64_t> : launch<float, int64_t>)(stream, kernel, &g, planes, x.data,
+                                                                 dy, to.data);
 }
 
-void hki_cuda_pool_max(hki_cuda_stream *stream, bool f64, const hki_pool2d_geometry *geometry,
-                       int64_t planes, const void *x, void *y)
+static void call_max(const hki_kernel_call *call, hki_cuda_stream *stream, which kernel)
 {
-    launch_any(stream, f64, MAX, geometry, planes, x, nullptr, y);
+    const hki_tensor &x = call->in[0];
+    const hki_pool2d_geometry g = hki_pool2d_geometry_of(x.dims[2], x.dims[3], call->options);
+    launch_any(stream, kernel, x, g, hki_input_of<void>(call, 1), call->out[0]);
 }
 
-void hki_cuda_pool_max_pick(hki_cuda_stream *stream, bool f64, const hki_pool2d_geometry *geometry,
-                            int64_t planes, const void *x, const void *v, void *y)
+void hki_cuda_max_pool2d(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
-    launch_any(stream, f64, MAX_PICK, geometry, planes, x, v, y);
+    call_max(call, stream, MAX);
 }
 
-void hki_cuda_pool_max_backward(hki_cuda_stream *stream, bool f64,
-                                const hki_pool2d_geometry *geometry, int64_t planes, const void *x,
-                                const void *dy, void *dx)
+void hki_cuda_max_pool2d_backward(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
-    launch_any(stream, f64, MAX_BACKWARD, geometry, planes, x, dy, dx);
+    call_max(call, stream, MAX_BACKWARD);
 }
 
-void hki_cuda_pool_average(hki_cuda_stream *stream, bool f64, const hki_pool2d_geometry *geometry,
-                           int64_t planes, const void *x, void *y)
+void hki_cuda_max_pool2d_pick(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
-    launch_any(stream, f64, AVERAGE, geometry, planes, x, nullptr, y);
+    call_max(call, stream, MAX_PICK);
 }
 
-void hki_cuda_pool_average_backward(hki_cuda_stream *stream, bool f64,
-                                    const hki_pool2d_geometry *geometry, int64_t planes,
-                                    const void *dy, void *dx)
+void hki_cuda_avg_pool2d(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
-    launch_any(stream, f64, AVERAGE_BACKWARD, geometry, planes, nullptr, dy, dx);
+    const hki_tensor &x = call->in[0];
+    const hki_pool2d_geometry g = hki_pool2d_average_geometry(x.dims[2], x.dims[3], call->options);
+    launch_any(stream, AVERAGE, x, g, nullptr, call->out[0]);
+}
+
+void hki_cuda_avg_pool2d_backward(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    hki_tensor x = call->out[0]; /* of the shape alone */
+    const hki_pool2d_geometry g = hki_pool2d_average_geometry(x.dims[2], x.dims[3], call->options);
+    x.data = nullptr;
+    launch_any(stream, AVERAGE_BACKWARD, x, g, call->in[0].data, call->out[0]);
 }
