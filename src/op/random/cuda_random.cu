@@ -1,7 +1,25 @@
-#include "op/random/cuda_random.h"
+/* Random arrays: the numbers of op/random/random_numbers.h. */
+#include "op/random/random.h"
 
+#include "op/cuda/cuda_calls.h"
 #include "op/cuda/cuda_walk.cuh"
 #include "op/random/random_gamma.h"
+
+enum hki_cuda_distribution {
+    HKI_CUDA_UNIFORM, /* a: low, b: high */
+    HKI_CUDA_NORMAL,  /* a: mean, b: standard deviation */
+    HKI_CUDA_GAMMA,   /* a: concentration, b: scale; of floats */
+    HKI_CUDA_INTEGER  /* low, range */
+};
+
+struct hki_cuda_draw {
+    hki_cuda_distribution distribution;
+    int zero; /* no gap: the emulation takes what lies in one for an address */
+    hki_random_place place;
+    const hki_random_place *recorded; /* in the device's memory, in its stead; NULL: none */
+    double a, b;
+    uint64_t low, range;
+};
 
 HKI_DEVICE hki_random_place place_of(const hki_cuda_draw &draw)
 {
@@ -91,8 +109,9 @@ static void launch_gamma(hki_cuda_stream *stream, const hki_cuda_draw *draw, voi
                static_cast<Element *>(out), size);
 }
 
-void hki_cuda_launch_random(hki_cuda_stream *stream, const hki_cuda_draw *draw, hk_dtype dtype,
-                            void *out, int64_t size)
+/* out: contiguous, 16-byte aligned or not. */
+static void launch_any(hki_cuda_stream *stream, const hki_cuda_draw *draw, hk_dtype dtype,
+                       void *out, int64_t size)
 {
     if (draw->distribution == HKI_CUDA_GAMMA) {
         (dtype == HK_F32 ? launch_gamma<float> : launch_gamma<double>)(stream, draw, out, size);
@@ -117,4 +136,50 @@ void hki_cuda_launch_random(hki_cuda_stream *stream, const hki_cuda_draw *draw, 
     default: /* refused at the call */
         break;
     }
+}
+
+static hki_cuda_draw draw_of(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    const hki_stream_options *from = hki_options_of<hki_stream_options>(call);
+    hki_cuda_draw draw = {};
+    draw.place = {from->seed, from->stream, from->position};
+    draw.recorded = hki_cuda_recorded_place(stream);
+    switch (hki_cuda_op_of(call)) {
+    case HKI_OP_ID_random_uniform: {
+        const auto *options = hki_options_of<hki_random_uniform_options>(call);
+        draw.distribution = HKI_CUDA_UNIFORM;
+        draw.a = options->low;
+        draw.b = options->high;
+        break;
+    }
+    case HKI_OP_ID_random_normal: {
+        const auto *options = hki_options_of<hki_random_normal_options>(call);
+        draw.distribution = HKI_CUDA_NORMAL;
+        draw.a = options->mean;
+        draw.b = options->std;
+        break;
+    }
+    case HKI_OP_ID_random_gamma: {
+        const auto *options = hki_options_of<hki_random_gamma_options>(call);
+        draw.distribution = HKI_CUDA_GAMMA;
+        draw.a = options->concentration;
+        draw.b = options->scale;
+        break;
+    }
+    default: {
+        const auto *options = hki_options_of<hki_random_int_options>(call);
+        draw.distribution = HKI_CUDA_INTEGER;
+        draw.low = (uint64_t)options->low;
+        draw.range = (uint64_t)options->last - draw.low + 1;
+    }
+    }
+    return draw;
+}
+
+void hki_cuda_call_random(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    const hki_tensor &out = call->out[0];
+    const hki_cuda_draw draw = draw_of(call, stream);
+    if (out.size > 0)
+        launch_any(stream, &draw, out.dtype, out.data, out.size);
 }
