@@ -31,10 +31,10 @@ void hki_cuda_sum(hki_cuda_stream *stream, hk_dtype dtype, const void *const *in
 
 /* ---- the bias of a layer, for products and convolutions; of float32 or float64 */
 
-/* y, contiguous of these axes, becomes y plus the bias, of dims[1] elements that are `stride` apart. */
+/* y[i][j][k] += bias[j * stride] for all i, j, k below `dims`; y without gaps. */
 void hki_cuda_add_bias(hki_cuda_stream *stream, hk_dtype dtype, void *y, const int64_t dims[3],
                        const void *bias, int64_t stride);
-/* Its gradient: dy, contiguous of these axes, summed over the first and the last. */
+/* Its gradient: dbias[j] becomes the sum of dy[i][j][k]. */
 void hki_cuda_sum_bias(hki_cuda_stream *stream, hk_dtype dtype, const void *dy,
                        const int64_t dims[3], void *dbias);
 

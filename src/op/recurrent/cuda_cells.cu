@@ -1,6 +1,23 @@
-#include "op/recurrent/cuda_cells.h"
-
+/* One step of recurrent cells and its gradients. The arithmetic is that of cell_loops.h, which also names the parts of sums and
+ * of what is kept. */
+#include "op/cuda/cuda_calls.h"
 #include "op/recurrent/cuda_cell.cuh"
+
+/* A matrix of which row i, column j is i * row + j * column elements on; NULL: of zeros. */
+struct hki_cuda_cell_input {
+    const void *data;
+    int64_t row, column;
+};
+
+enum { HKI_CUDA_CELL_INPUTS = 5, HKI_CUDA_CELL_OUTPUTS = 3 };
+
+/* Inputs and outputs of lstm_cell and so on, in their order: each row has parts of `units` columns. Outputs are
+ * contiguous. */
+struct hki_cuda_cell {
+    int64_t rows, units; /* at least 1 */
+    hki_cuda_cell_input in[HKI_CUDA_CELL_INPUTS];
+    void *out[HKI_CUDA_CELL_OUTPUTS];
+};
 
 enum { THREADS = 256 };
 
@@ -121,16 +138,35 @@ static unsigned grid_of(hki_cuda_stream *stream, const hki_cuda_cell *cell)
                          hki_cuda_stream_multiprocessors(stream));
 }
 
-#define LAUNCH(name, kernel)                                                                       \
-    void hki_cuda_launch_##name(hki_cuda_stream *stream, bool f64, const hki_cuda_cell *cell)      \
+/* state: the input whose columns are units. */
+static hki_cuda_cell cell_of(const hki_kernel_call *call, int state)
+{
+    hki_cuda_cell cell = {};
+    cell.rows = call->in[state].dims[0];
+    cell.units = call->in[state].dims[1];
+    for (int i = 0; i < call->input_count; i++) {
+        const hki_tensor &x = call->in[i];
+        if (x.ndim >= 0)
+            cell.in[i] = {x.data, x.strides[0], x.strides[1]};
+    }
+    for (int i = 0; i < call->output_count; i++)
+        cell.out[i] = call->out[i].data;
+    return cell;
+}
+
+#define CALL(kernel, state)                                                                        \
+    void hki_cuda_call_##kernel(const hki_kernel_call *call, hki_cuda_stream *stream)              \
     {                                                                                              \
-        if (f64)                                                                                   \
-            HKI_LAUNCH(stream, grid_of(stream, cell), THREADS, kernel<double>, *cell);             \
+        const hki_cuda_cell cell = cell_of(call, state);                                           \
+        if (cell.rows * cell.units == 0)                                                           \
+            return;                                                                                \
+        if (call->out[0].dtype == HK_F64)                                                          \
+            HKI_LAUNCH(stream, grid_of(stream, &cell), THREADS, kernel<double>, cell);             \
         else                                                                                       \
-            HKI_LAUNCH(stream, grid_of(stream, cell), THREADS, kernel<float>, *cell);              \
+            HKI_LAUNCH(stream, grid_of(stream, &cell), THREADS, kernel<float>, cell);              \
     }
 
-LAUNCH(lstm, lstm)
-LAUNCH(lstm_backward, lstm_backward)
-LAUNCH(gru, gru)
-LAUNCH(gru_backward, gru_backward)
+CALL(lstm, 2)
+CALL(lstm_backward, 1)
+CALL(gru, 2)
+CALL(gru_backward, 1)
