@@ -12,6 +12,19 @@ template <class T, int N> struct alignas(sizeof(T) * N) hki_pack {
     T at[N];
 };
 
+/* hki_cuda_each_part, calling launch(path). */
+template <class Launch>
+static inline void hki_cuda_launch_parts(hki_cuda_stream *stream, const hki_cuda_walk &walk,
+                                         int width, const int *item_bytes, Launch launch)
+{
+    hki_cuda_each_part(
+        stream, &walk, width, item_bytes,
+        [](hki_cuda_stream *, const hki_cuda_path *path, void *self) {
+            (*static_cast<Launch *>(self))(path);
+        },
+        &launch);
+}
+
 /* Bytes from where an operand begins to where it is at step `index`. */
 HKI_DEVICE int64_t hki_path_offset(const hki_cuda_path &path, int operand, uint32_t index)
 {

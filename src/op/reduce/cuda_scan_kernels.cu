@@ -1,7 +1,21 @@
-#include "op/reduce/cuda_scan.h"
-
+/* Cumulative sums and products, and what is made of them: the places of a mask, which sums number; weights, whose sums are checked.
+ * Floats are gathered in double, integers in int64, which wraps around, in an order that follows from shapes alone. */
+#include "op/cuda/cuda_calls.h"
 #include "op/cuda/cuda_walk.cuh"
+#include "op/random/random.h"
+#include "op/reduce/line.h"
 #include "op/reduce/prod_gradients.h"
+#include "op/sort/selection.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Line i begins at i / inner * size * inner + i % inner; its elements are `inner` apart. All at least 1. */
+struct hki_cuda_scan {
+    int64_t size, inner, count;
+    bool is_reverse; /* from the last element on */
+    bool unused[7];  /* no gap: the emulation takes what lies in one for an address */
+};
 
 enum {
     EACH = 8,                     /* neighbours of a thread */
@@ -15,7 +29,7 @@ static int64_t parts_of(const hki_cuda_scan *scan)
     return (scan->size - 1) / PART + 1;
 }
 
-size_t hki_cuda_scan_workspace_bytes(const hki_cuda_scan *scan)
+static size_t workspace_bytes(const hki_cuda_scan *scan)
 {
     return (size_t)(scan->count * parts_of(scan)) * sizeof(double);
 }
@@ -258,8 +272,9 @@ static void launch(hki_cuda_stream *stream, const hki_cuda_scan *scan, bool is_p
         launch_by<sums<Word>>(stream, scan, x, y, words);
 }
 
-void hki_cuda_launch_scan(hki_cuda_stream *stream, const hki_cuda_scan *scan, bool is_product,
-                          hk_dtype dtype, const void *x, void *y, void *workspace)
+/* y: of the same float dtype, of int64 for others. */
+static void launch_scan(hki_cuda_stream *stream, const hki_cuda_scan *scan, bool is_product,
+                        hk_dtype dtype, const void *x, void *y, void *workspace)
 {
     switch (dtype) {
     case HK_F32:
@@ -278,6 +293,26 @@ void hki_cuda_launch_scan(hki_cuda_stream *stream, const hki_cuda_scan *scan, bo
         launch<uint8_t, uint64_t, uint64_t>(stream, scan, is_product, x, y, workspace);
         break;
     }
+}
+
+static hki_cuda_scan scan_of(const hki_kernel_call *call)
+{
+    const hki_tensor &x = call->in[0];
+    const hki_lines lines = hki_lines_of(x.ndim, x.dims, *hki_options_of<int64_t>(call));
+    const bool is_reverse = hki_cuda_op_of(call) == HKI_OP_ID_reverse_cumulative_sum;
+    return {lines.size, lines.inner, lines.count, is_reverse, {}};
+}
+
+void hki_cuda_call_cumulative(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    const hki_tensor &x = call->in[0];
+    if (x.size == 0)
+        return;
+    const hki_cuda_scan scan = scan_of(call);
+    void *workspace = hki_cuda_workspace(stream, workspace_bytes(&scan));
+    if (workspace)
+        launch_scan(stream, &scan, hki_cuda_op_of(call) == HKI_OP_ID_cumulative_prod, x.dtype,
+                    x.data, call->out[0].data, workspace);
 }
 
 /* ---- gradients of products: a thread for each line */
@@ -324,19 +359,25 @@ static unsigned grid_of_lines(hki_cuda_stream *stream, const hki_cuda_scan *scan
     return hki_cuda_grid(scan->count, HKI_CUDA_BLOCK, hki_cuda_stream_multiprocessors(stream));
 }
 
-void hki_cuda_launch_prod_backward(hki_cuda_stream *stream, const hki_cuda_scan *scan, bool is_f64,
-                                   const void *x, const void *y, const void *dy, void *dx)
+void hki_cuda_call_cumulative_prod_backward(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
-    HKI_LAUNCH(stream, grid_of_lines(stream, scan), HKI_CUDA_BLOCK, prod_backward, *scan, is_f64, x,
-               y, dy, dx);
+    const hki_tensor *in = call->in;
+    if (in[0].size == 0)
+        return;
+    const hki_cuda_scan scan = scan_of(call);
+    HKI_LAUNCH(stream, grid_of_lines(stream, &scan), HKI_CUDA_BLOCK, prod_backward, scan,
+               in[0].dtype == HK_F64, in[0].data, in[1].data, in[2].data, call->out[0].data);
 }
 
-void hki_cuda_launch_prod_second(hki_cuda_stream *stream, const hki_cuda_scan *scan, bool is_f64,
-                                 const void *x, const void *y, const void *dy, const void *v,
-                                 void *dx, void *ddy)
+void hki_cuda_call_cumulative_prod_second(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
-    HKI_LAUNCH(stream, grid_of_lines(stream, scan), HKI_CUDA_BLOCK, prod_second, *scan, is_f64, x,
-               y, dy, v, dx, ddy);
+    const hki_tensor *in = call->in, *out = call->out;
+    if (in[0].size == 0)
+        return;
+    const hki_cuda_scan scan = scan_of(call);
+    HKI_LAUNCH(stream, grid_of_lines(stream, &scan), HKI_CUDA_BLOCK, prod_second, scan,
+               in[0].dtype == HK_F64, in[0].data, in[1].data, in[2].data, in[3].data, out[0].data,
+               out[1].data);
 }
 
 /* ---- places of a mask */
@@ -353,14 +394,30 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
     }
 }
 
-void hki_cuda_launch_places_of_mask(hki_cuda_stream *stream, const void *mask,
-                                    const int64_t *numbers, int64_t size, int64_t count,
-                                    int64_t *places, hki_cuda_fault *fault)
+static hk_code describe(const hki_cuda_fault *fault, int64_t count, char *text, size_t bytes)
 {
+    snprintf(text, bytes, HKI_MASK_CHANGED, hki_cuda_fault_value(fault), count);
+    return HK_INVALID_ARGUMENT;
+}
+
+void hki_cuda_call_mask_places(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    const int64_t size = call->in[0].size, count = call->out[0].size;
+    const uint8_t *mask = hki_input_of<uint8_t>(call, 0);
+    int64_t *places = count ? hki_output_of<int64_t>(call, 0) : nullptr;
+    if (size == 0)
+        return;
+    const hki_cuda_scan scan = {size, 1, 1, false, {}};
+    hki_cuda_fault *fault = hki_cuda_fault_slot(stream, describe, count);
+    int64_t *numbers = static_cast<int64_t *>(
+        hki_cuda_workspace(stream, (size_t)size * sizeof *numbers + workspace_bytes(&scan)));
+    if (!fault || !numbers)
+        return;
+    launch_scan(stream, &scan, false, HK_U8, mask, numbers, numbers + size);
     const unsigned grid =
         hki_cuda_grid(size, HKI_CUDA_BLOCK, hki_cuda_stream_multiprocessors(stream));
-    HKI_LAUNCH(stream, grid, HKI_CUDA_BLOCK, put_places, static_cast<const uint8_t *>(mask),
-               numbers, size, count, places, fault);
+    HKI_LAUNCH(stream, grid, HKI_CUDA_BLOCK, put_places, mask, (const int64_t *)numbers, size,
+               count, places, fault);
 }
 
 /* ---- weights that may be chosen by */
@@ -394,16 +451,40 @@ HKI_KERNEL void HKI_BOUNDS(1) begin_count(unsigned long long *positive)
     positive[0] = 0;
 }
 
-void hki_cuda_launch_checked_weights(hki_cuda_stream *stream, const double *weights,
-                                     const double *sums, int64_t size, int64_t least, double *out,
-                                     void *counter, hki_cuda_fault *fault)
+static hk_code describe_weight(const hki_cuda_fault *fault, int64_t least, char *text, size_t bytes)
 {
-    unsigned long long *positive = static_cast<unsigned long long *>(counter);
+    const int64_t value = hki_cuda_fault_value(fault);
+    const uint32_t row = hki_cuda_fault_row(fault);
+    double weight;
+    memcpy(&weight, &value, sizeof weight);
+    if (row == HKI_CUDA_LAST_ROW)
+        snprintf(text, bytes, HKI_FEW_WEIGHTS, value, least);
+    else
+        snprintf(text, bytes, HKI_BAD_WEIGHT, (int64_t)row, weight);
+    return HK_BAD_DATA;
+}
+
+/* Reports with its bits the first weight that is negative or not a number, or whose sum is infinite; else, where fewer than
+ * `least` are more than 0, HKI_CUDA_LAST_ROW with their number. */
+void hki_cuda_call_checked_weights(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    const int64_t size = call->in[0].size, least = *hki_options_of<int64_t>(call);
+    const double *weights = hki_input_of<double>(call, 0);
+    const hki_cuda_scan scan = {size, 1, 1, false, {}};
+    hki_cuda_fault *fault = hki_cuda_fault_slot(stream, describe_weight, least);
+    double *sums = static_cast<double *>(
+        hki_cuda_workspace(stream, ((size_t)size + 1) * sizeof *sums +
+                                       (size ? workspace_bytes(&scan) : 0)));
+    if (!fault || !sums)
+        return;
+    auto *positive = reinterpret_cast<unsigned long long *>(sums + size);
     const unsigned grid =
         hki_cuda_grid(size, HKI_CUDA_BLOCK, hki_cuda_stream_multiprocessors(stream));
+    if (size > 0)
+        launch_scan(stream, &scan, false, HK_F64, weights, sums, sums + size + 1);
     HKI_LAUNCH(stream, 1, 1, begin_count, positive);
     if (size > 0)
-        HKI_LAUNCH(stream, grid, HKI_CUDA_BLOCK, check_weights, weights, sums, size, out, positive,
-                   fault);
-    HKI_LAUNCH(stream, 1, 1, check_positive, positive, least, fault);
+        HKI_LAUNCH(stream, grid, HKI_CUDA_BLOCK, check_weights, weights, (const double *)sums, size,
+                   hki_output_of<double>(call, 0), positive, fault);
+    HKI_LAUNCH(stream, 1, 1, check_positive, (const unsigned long long *)positive, least, fault);
 }

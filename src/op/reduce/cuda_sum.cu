@@ -1,6 +1,14 @@
-#include "op/reduce/cuda_sum.h"
-
+/* Sums of several buffers. */
+#include "op/cuda/cuda_calls.h"
 #include "op/cuda/cuda_walk.cuh"
+
+enum { HKI_CUDA_MAX_BUFFERS = 64 }; /* addresses are arguments of the kernel */
+
+struct hki_cuda_buffers {
+    int input_count, output_count;
+    const char *inputs[HKI_CUDA_MAX_BUFFERS];
+    char *outputs[HKI_CUDA_MAX_BUFFERS];
+};
 
 template <class Element, int N>
 HKI_DEVICE void add(hki_pack<Element, N> &to, const hki_pack<Element, N> &from)
@@ -103,8 +111,8 @@ static void launch(hki_cuda_stream *stream, const hki_cuda_buffers *buffers, int
 }
 
 /* Integers wrap around: they are added up unsigned. */
-void hki_cuda_launch_sum(hki_cuda_stream *stream, const hki_cuda_buffers *buffers, hk_dtype dtype,
-                         int64_t size)
+static void launch_any(hki_cuda_stream *stream, const hki_cuda_buffers *buffers, hk_dtype dtype,
+                       int64_t size)
 {
     switch (dtype) {
     case HK_F32:
@@ -132,4 +140,23 @@ void hki_cuda_launch_sum(hki_cuda_stream *stream, const hki_cuda_buffers *buffer
     default: /* has no sum: all_reduce.c */
         break;
     }
+}
+
+/* Added as base/sum_tree.h adds runs; outputs may be among the inputs. */
+void hki_cuda_sum(hki_cuda_stream *stream, hk_dtype dtype, const void *const *inputs,
+                  int input_count, void *const *outputs, int output_count, size_t size)
+{
+    hki_cuda_buffers buffers = {};
+    if (input_count > HKI_CUDA_MAX_BUFFERS || output_count > HKI_CUDA_MAX_BUFFERS) {
+        hki_cuda_note(stream, "sum", "of more than 64 buffers, which no kernel takes");
+        return;
+    }
+    buffers.input_count = input_count;
+    buffers.output_count = output_count;
+    for (int i = 0; i < input_count; i++)
+        buffers.inputs[i] = static_cast<const char *>(inputs[i]);
+    for (int i = 0; i < output_count; i++)
+        buffers.outputs[i] = static_cast<char *>(outputs[i]);
+    if (size > 0)
+        launch_any(stream, &buffers, dtype, (int64_t)size);
 }

@@ -1,6 +1,17 @@
-#include "op/sort/cuda_sort.h"
+/* sort, argsort, topk and searchsorted. Lines are sorted whole, by pairs of a key and where it was: stable, and the same for
+ * every dtype. */
+#include "op/sort/cuda_sort.cuh"
 
+#include "op/cuda/cuda_calls.h"
 #include "op/cuda/cuda_walk.cuh"
+#include "op/sort/sort.h"
+
+/* Line i begins at i / inner * size * inner + i % inner, its elements are `inner` apart. */
+struct hki_cuda_lines {
+    int64_t size, inner, count; /* all at least 1 */
+    bool falls;                 /* the largest first; a NaN is larger than all numbers */
+    bool unused[7];             /* no gap: the emulation takes what lies in one for an address */
+};
 
 enum { TILE = 2 * HKI_CUDA_BLOCK }; /* items that a block sorts in shared memory */
 
@@ -349,8 +360,9 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
         break;                                                                                     \
     }
 
-void hki_cuda_launch_items(hki_cuda_stream *stream, const hki_cuda_lines *lines, hk_dtype dtype,
-                           const void *x, hki_cuda_item *items)
+/* items[line][j] becomes element j of a line, its number j. */
+static void launch_items(hki_cuda_stream *stream, const hki_cuda_lines *lines, hk_dtype dtype,
+                         const void *x, hki_cuda_item *items)
 {
     const unsigned grid = grid_of(stream, lines->count * lines->size, HKI_CUDA_BLOCK);
 #define LAUNCH(T)                                                                                  \
@@ -360,9 +372,11 @@ void hki_cuda_launch_items(hki_cuda_stream *stream, const hki_cuda_lines *lines,
 #undef LAUNCH
 }
 
-void hki_cuda_launch_sorted(hki_cuda_stream *stream, const hki_cuda_lines *lines, int item_bytes,
-                            const void *x, const hki_cuda_item *items, int64_t kept, void *y,
-                            int64_t *indices)
+/* The first `kept` items of each line: where they were to indices, the elements themselves to y; y NULL: not those. Both are
+ * lines of `kept` elements. */
+static void launch_sorted(hki_cuda_stream *stream, const hki_cuda_lines *lines, int item_bytes,
+                          const void *x, const hki_cuda_item *items, int64_t kept, void *y,
+                          int64_t *indices)
 {
     const unsigned grid = grid_of(stream, lines->count * kept, HKI_CUDA_BLOCK);
 #define LAUNCH(T)                                                                                  \
@@ -377,14 +391,15 @@ void hki_cuda_launch_sorted(hki_cuda_stream *stream, const hki_cuda_lines *lines
 #undef LAUNCH
 }
 
-bool hki_cuda_is_short(const hki_cuda_lines *lines, hk_dtype dtype)
+/* Whether lines of this dtype are sorted without items: as both of the above, and the sort in between. */
+static bool is_short(const hki_cuda_lines *lines, hk_dtype dtype)
 {
     return lines->inner == 1 && lines->size <= EACH * HKI_CUDA_BLOCK && dtype != HK_F64 &&
            dtype != HK_I64;
 }
 
-void hki_cuda_launch_short(hki_cuda_stream *stream, const hki_cuda_lines *lines, hk_dtype dtype,
-                           const void *x, int64_t kept, void *y, int64_t *indices)
+static void launch_short(hki_cuda_stream *stream, const hki_cuda_lines *lines, hk_dtype dtype,
+                         const void *x, int64_t kept, void *y, int64_t *indices)
 {
     const int lanes = hki_cuda_lanes((lines->size - 1) / EACH + 1, HKI_CUDA_BLOCK);
     const unsigned grid = (unsigned)((lines->count * lanes - 1) / HKI_CUDA_BLOCK + 1);
@@ -400,25 +415,84 @@ void hki_cuda_launch_short(hki_cuda_stream *stream, const hki_cuda_lines *lines,
 #undef LAUNCH
 }
 
-void hki_cuda_launch_unsorted(hki_cuda_stream *stream, const hki_cuda_lines *lines, int item_bytes,
-                              const void *x, const int64_t *indices, void *y)
+/* ---- calls ---------------------------------------------------------------------------------------------------- */
+
+static hki_cuda_lines lines_of(const hki_tensor &x, int64_t axis, bool falls)
 {
-    const unsigned grid = grid_of(stream, lines->count * lines->size, HKI_CUDA_BLOCK);
-    if (item_bytes == 4)
-        HKI_LAUNCH(stream, grid, HKI_CUDA_BLOCK, put_back<uint32_t>, *lines,
-                   static_cast<const uint32_t *>(x), indices, static_cast<uint32_t *>(y));
-    else
-        HKI_LAUNCH(stream, grid, HKI_CUDA_BLOCK, put_back<uint64_t>, *lines,
-                   static_cast<const uint64_t *>(x), indices, static_cast<uint64_t *>(y));
+    const hki_lines lines = hki_lines_of(x.ndim, x.dims, axis);
+    return {lines.size, lines.inner, lines.count, falls, {}};
 }
 
-void hki_cuda_launch_search(hki_cuda_stream *stream, hk_dtype dtype, const void *sorted,
-                            int64_t count, const void *x, int64_t size, bool right, int64_t *places)
+/* The first `kept` elements of each line, to y, which may be NULL, and where they were to indices. */
+static void put_first(const hki_tensor &x, hki_cuda_stream *stream, const hki_cuda_lines *lines,
+                      int64_t kept, void *y, int64_t *indices)
 {
-    const unsigned grid = grid_of(stream, size, HKI_CUDA_BLOCK);
+    if (is_short(lines, x.dtype)) {
+        launch_short(stream, lines, x.dtype, x.data, kept, y, indices);
+        return;
+    }
+    hki_cuda_item *items = static_cast<hki_cuda_item *>(
+        hki_cuda_workspace(stream, 2 * (size_t)x.size * sizeof(hki_cuda_item)));
+    if (!items)
+        return;
+    launch_items(stream, lines, x.dtype, x.data, items);
+    items = hki_cuda_sort_items(stream, items, items + x.size, lines->count, lines->size);
+    launch_sorted(stream, lines, hki_cuda_item_bytes(x.dtype), x.data, items, kept, y, indices);
+}
+
+void hki_cuda_call_sort(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    const hki_sort_options *options = hki_options_of<hki_sort_options>(call);
+    const hki_tensor &x = call->in[0];
+    const bool has_values = call->output_count > 1;
+    if (x.size == 0)
+        return;
+    const hki_cuda_lines lines = lines_of(x, options->axis, options->descending);
+    put_first(x, stream, &lines, lines.size, has_values ? call->out[0].data : nullptr,
+              hki_output_of<int64_t>(call, has_values));
+}
+
+void hki_cuda_call_topk(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    const hki_topk_options *options = hki_options_of<hki_topk_options>(call);
+    const hki_tensor &x = call->in[0];
+    if (x.size == 0 || options->k == 0)
+        return;
+    const hki_cuda_lines lines = lines_of(x, options->axis, options->largest);
+    put_first(x, stream, &lines, options->k, call->out[0].data, hki_output_of<int64_t>(call, 1));
+}
+
+/* y becomes, where the indices of sorted lines say, the elements of dy. */
+template <class T>
+static void launch_unsorted(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    const hki_tensor &dy = call->in[0];
+    const hki_cuda_lines lines = lines_of(dy, hki_options_of<hki_sort_options>(call)->axis, false);
+    HKI_LAUNCH(stream, grid_of(stream, lines.count * lines.size, HKI_CUDA_BLOCK), HKI_CUDA_BLOCK,
+               put_back<T>, lines, hki_input_of<T>(call, 0), hki_input_of<int64_t>(call, 1),
+               hki_output_of<T>(call, 0));
+}
+
+void hki_cuda_call_unsort(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    const hki_tensor &dy = call->in[0];
+    if (dy.size > 0)
+        (hki_cuda_item_bytes(dy.dtype) == 4 ? launch_unsorted<uint32_t>
+                                            : launch_unsorted<uint64_t>)(call, stream);
+}
+
+void hki_cuda_call_searchsorted(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    const hki_tensor &sorted = call->in[0], &x = call->in[1];
+    const bool right = hki_options_of<hki_searchsorted_options>(call)->right;
+    const hk_dtype dtype = x.dtype;
+    if (x.size == 0)
+        return;
+    const unsigned grid = grid_of(stream, x.size, HKI_CUDA_BLOCK);
 #define LAUNCH(T)                                                                                  \
-    HKI_LAUNCH(stream, grid, HKI_CUDA_BLOCK, search<T>, static_cast<const T *>(sorted), count,     \
-               static_cast<const T *>(x), size, right, places)
+    HKI_LAUNCH(stream, grid, HKI_CUDA_BLOCK, search<T>,                                            \
+               sorted.size ? hki_input_of<T>(call, 0) : nullptr, sorted.size,                      \
+               hki_input_of<T>(call, 1), x.size, right, hki_output_of<int64_t>(call, 0))
     EACH_DTYPE(LAUNCH)
 #undef LAUNCH
 }
