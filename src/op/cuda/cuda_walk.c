@@ -42,6 +42,20 @@ void hki_cuda_walk_over(hki_cuda_walk *walk, const hki_tensor *const *tensors, i
     hki_cuda_walk_merge(walk);
 }
 
+int hki_cuda_walk_call(hki_cuda_walk *walk, const hki_kernel_call *call,
+                       int item_bytes[HKI_CUDA_OPERANDS])
+{
+    const hki_tensor *operands[HKI_CUDA_OPERANDS];
+    int largest = 1;
+    for (int i = 0; i <= call->input_count; i++) {
+        operands[i] = i ? &call->in[i - 1] : &call->out[0];
+        item_bytes[i] = hki_cuda_item_bytes(operands[i]->dtype);
+        largest = item_bytes[i] > largest ? item_bytes[i] : largest;
+    }
+    hki_cuda_walk_over(walk, operands, call->input_count + 1);
+    return largest;
+}
+
 static bool steps_evenly(const hki_cuda_walk *walk, int outer, int inner)
 {
     bool even = true;

@@ -5,8 +5,8 @@
 #ifndef HOCKET_OP_CUDA_WALK_H
 #define HOCKET_OP_CUDA_WALK_H
 
-#include "array/tensor.h"
 #include "device/cuda/cuda_geometry.h"
+#include "op/kernel.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,6 +39,9 @@ void hki_cuda_walk_init(hki_cuda_walk *walk, int operand_count);
 void hki_cuda_walk_add_axis(hki_cuda_walk *walk, int64_t size, const int64_t *steps);
 /* Over the elements of tensors[0], with the others broadcast to it. Of tensors that are NULL the data is NULL, too. */
 void hki_cuda_walk_over(hki_cuda_walk *walk, const hki_tensor *const *tensors, int count);
+/* Over output 0 of a call and its inputs, in this order; item_bytes: of an element of each. Returns the largest of these. */
+int hki_cuda_walk_call(hki_cuda_walk *walk, const hki_kernel_call *call,
+                       int item_bytes[HKI_CUDA_OPERANDS]);
 /* Drops axes of one element, and makes one of neighbours that all operands step through evenly: the same elements in the
  * same order. */
 void hki_cuda_walk_merge(hki_cuda_walk *walk);

@@ -4,22 +4,6 @@
 #include "op/cuda/cuda_calls.h"
 #include "op/element_text.h"
 #include "op/elementwise/elementwise.h"
-#include "op/shape/cuda_transpose.h"
-#include "op/shape/fill.h"
-
-/* Over the call's output and inputs; returns the bytes of the largest element. */
-static int walk_call(hki_cuda_walk *walk, const hki_kernel_call *call, int *item_bytes)
-{
-    const hki_tensor *operands[HKI_CUDA_OPERANDS];
-    int largest = 1;
-    for (int i = 0; i <= call->input_count; i++) {
-        operands[i] = i ? &call->in[i - 1] : &call->out[0];
-        item_bytes[i] = hki_cuda_item_bytes(operands[i]->dtype);
-        largest = item_bytes[i] > largest ? item_bytes[i] : largest;
-    }
-    hki_cuda_walk_over(walk, operands, call->input_count + 1);
-    return largest;
-}
 
 /* ---- what fails an element -------------------------------------------------------------------------------- */
 
@@ -35,9 +19,7 @@ static const char *refusal(const hki_kernel_call *call)
 #undef ROW
 #undef CHECKED
     default:
-        return call->out[0].dtype == HK_U8    ? "a value that uint8 does not have"
-               : call->out[0].dtype == HK_I32 ? "a value that int32 does not have"
-                                              : "a value that int64 does not have";
+        return "refused";
     }
 }
 
@@ -119,7 +101,7 @@ void hki_cuda_call_row(const hki_kernel_call *call, hki_cuda_stream *stream)
                          .numbers = hki_element_numbers(call->op, call->options)};
     hki_cuda_walk walk;
     int item_bytes[HKI_CUDA_OPERANDS];
-    walk_call(&walk, call, item_bytes);
+    hki_cuda_walk_call(&walk, call, item_bytes);
     if (walk.size == 0)
         return;
     if (hki_cuda_row_reports(call)) {
@@ -155,147 +137,4 @@ void hki_cuda_add_bias(hki_cuda_stream *stream, hk_dtype dtype, void *y, const i
     walk.data[2] = (char *)(uintptr_t)bias;
     hki_cuda_each_part(stream, &walk, HKI_CUDA_PACK_BYTES / bytes,
                        (const int[]){bytes, bytes, bytes}, launch_add, &add);
-}
-
-/* ---- copies ------------------------------------------------------------------------------------------------- */
-
-void hki_cuda_copy_tensor(hki_cuda_stream *stream, const hki_tensor *from,
-                          const hki_tensor *to)
-{
-    const int item_bytes[2] = {hki_cuda_item_bytes(to->dtype), hki_cuda_item_bytes(to->dtype)};
-    hki_cuda_walk walk;
-    hki_cuda_walk_over(&walk, (const hki_tensor *const[]){to, from}, 2);
-    hki_cuda_walk_sort(&walk,
-                       0); /* any order will do: the one in which memory is written forwards */
-    for (int64_t begin = 0; begin < walk.size;) {
-        hki_cuda_walk part;
-        hki_cuda_transpose transpose;
-        hki_cuda_path path;
-        begin += hki_cuda_walk_part(&walk, begin, HKI_CUDA_MAX_INDEX, &part);
-        if (hki_cuda_transpose_init(&transpose, &part, item_bytes[0])) {
-            hki_cuda_launch_transpose(stream, &transpose, item_bytes[0]);
-        } else {
-            hki_cuda_path_init(&path, &part, HKI_CUDA_PACK_BYTES / item_bytes[0], item_bytes);
-            hki_cuda_launch_copy(stream, &path, item_bytes[0]);
-        }
-    }
-}
-
-void hki_cuda_call_copy(const hki_kernel_call *call, hki_cuda_stream *stream)
-{
-    hki_cuda_copy_tensor(stream, &call->in[0], &call->out[0]);
-}
-
-/* The output is contiguous, so that it may be walked as if it had x's shape. */
-void hki_cuda_call_reshape(const hki_kernel_call *call, hki_cuda_stream *stream)
-{
-    const hki_tensor from = call->in[0];
-    hki_tensor to = from;
-    int64_t stride = 1;
-    to.data = call->out[0].data;
-    for (int axis = to.ndim - 1; axis >= 0; axis--) {
-        to.strides[axis] = stride;
-        stride *= to.dims[axis];
-    }
-    hki_cuda_copy_tensor(stream, &from, &to);
-}
-
-typedef struct cast_launch {
-    hk_dtype from, to;
-    hki_cuda_fault *fault;
-} cast_launch;
-
-static void launch_cast(hki_cuda_stream *stream, const hki_cuda_path *path, void *argument)
-{
-    const cast_launch *cast = argument;
-    hki_cuda_launch_cast(stream, path, cast->from, cast->to, cast->fault);
-}
-
-bool hki_cuda_cast_reports(const hki_kernel_call *call)
-{
-    const hk_dtype to = call->out[0].dtype;
-    return call->in[0].dtype != to && (to == HK_I32 || to == HK_I64 || to == HK_U8) &&
-           call->out[0].size > 0;
-}
-
-void hki_cuda_call_cast(const hki_kernel_call *call, hki_cuda_stream *stream)
-{
-    cast_launch cast = {.from = call->in[0].dtype, .to = call->out[0].dtype};
-    hki_cuda_walk walk;
-    int item_bytes[HKI_CUDA_OPERANDS], largest = walk_call(&walk, call, item_bytes);
-    if (walk.size == 0)
-        return;
-    if (cast.from == cast.to) {
-        hki_cuda_call_copy(call, stream);
-        return;
-    }
-    if (hki_cuda_cast_reports(call)) {
-        cast.fault = hki_cuda_fault_slot(stream, describe, (int64_t)(intptr_t)call);
-        if (!cast.fault)
-            return;
-    }
-    hki_cuda_each_part(stream, &walk, HKI_CUDA_PACK_BYTES / largest, item_bytes, launch_cast,
-                       &cast);
-}
-
-/* ---- constants ------------------------------------------------------------------------------------------------ */
-
-typedef struct fill_launch {
-    int item_bytes;
-    uint64_t bits;
-} fill_launch;
-
-static void launch_fill(hki_cuda_stream *stream, const hki_cuda_path *path, void *argument)
-{
-    const fill_launch *fill = argument;
-    hki_cuda_launch_fill(stream, path, fill->item_bytes, fill->bits);
-}
-
-static void fill(const hki_kernel_call *call, hki_cuda_stream *stream, double value)
-{
-    const hki_tensor out = call->out[0];
-    fill_launch argument = {.item_bytes = hki_cuda_item_bytes(out.dtype)};
-    hki_cuda_walk walk;
-    /* The call was refused where the dtype does not have the value. */
-    hki_cuda_host_of(hki_cuda_stream_device(stream))->dtype_store(out.dtype, &argument.bits, value);
-    hki_cuda_walk_over(&walk, (const hki_tensor *const[]){&out}, 1);
-    hki_cuda_each_part(stream, &walk, HKI_CUDA_PACK_BYTES / argument.item_bytes,
-                       &argument.item_bytes, launch_fill, &argument);
-}
-
-void hki_cuda_call_full(const hki_kernel_call *call, hki_cuda_stream *stream)
-{
-    fill(call, stream, ((const hki_full_options *)call->options)->value);
-}
-
-void hki_cuda_call_zeros(const hki_kernel_call *call, hki_cuda_stream *stream)
-{
-    fill(call, stream, 0);
-}
-
-void hki_cuda_call_ones(const hki_kernel_call *call, hki_cuda_stream *stream)
-{
-    fill(call, stream, 1);
-}
-
-typedef struct arange_launch {
-    const hki_arange_options *options;
-    hk_dtype dtype;
-} arange_launch;
-
-static void launch_arange(hki_cuda_stream *stream, const hki_cuda_path *path, void *argument)
-{
-    const arange_launch *arange = argument;
-    hki_cuda_launch_arange(stream, path, arange->dtype, arange->options->start,
-                           arange->options->step);
-}
-
-void hki_cuda_call_arange(const hki_kernel_call *call, hki_cuda_stream *stream)
-{
-    const hki_tensor out = call->out[0];
-    arange_launch argument = {call->options, out.dtype};
-    int item_bytes = hki_cuda_item_bytes(out.dtype);
-    hki_cuda_walk walk;
-    hki_cuda_walk_over(&walk, (const hki_tensor *const[]){&out}, 1);
-    hki_cuda_each_part(stream, &walk, 1, &item_bytes, launch_arange, &argument);
 }

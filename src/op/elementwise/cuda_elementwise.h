@@ -1,5 +1,4 @@
-/* Within the plug-in: kernels that go element by element, in C and CUDA C++: the rows of elementwise.def, copies,
- * conversions, constants. */
+/* Within the plug-in: kernels that go element by element, in C and CUDA C++: the rows of elementwise.def. */
 #ifndef HOCKET_OP_CUDA_ELEMENTWISE_H
 #define HOCKET_OP_CUDA_ELEMENTWISE_H
 
@@ -39,20 +38,6 @@ extern const hki_cuda_row_fn hki_cuda_rows_f32[HKI_CUDA_ROW_COUNT],
     hki_cuda_rows_f64[HKI_CUDA_ROW_COUNT], hki_cuda_rows_i32[HKI_CUDA_ROW_COUNT],
     hki_cuda_rows_i64[HKI_CUDA_ROW_COUNT], hki_cuda_rows_u8[HKI_CUDA_ROW_COUNT],
     hki_cuda_rows_bool[HKI_CUDA_ROW_COUNT];
-
-/* ---- copies: widths as above, of the larger type */
-
-/* Elements of 1, 2, 4 or 8 bytes: operand 0 becomes operand 1. */
-void hki_cuda_launch_copy(hki_cuda_stream *stream, const hki_cuda_path *path, int item_bytes);
-/* Operand 0 becomes the element whose bytes `bits` begins with. */
-void hki_cuda_launch_fill(hki_cuda_stream *stream, const hki_cuda_path *path, int item_bytes,
-                          uint64_t bits);
-/* Operand 0 becomes operand 1 converted; fault: for conversions to integers. */
-void hki_cuda_launch_cast(hki_cuda_stream *stream, const hki_cuda_path *path, hk_dtype from,
-                          hk_dtype to, hki_cuda_fault *fault);
-/* Operand 0, the elements of a one-dimensional array, becomes start + i * step. */
-void hki_cuda_launch_arange(hki_cuda_stream *stream, const hki_cuda_path *path, hk_dtype dtype,
-                            double start, double step);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,9 @@
 /* Copies, constants and conversions, by the kernel of cuda_elementwise.cuh. */
-#include "op/elementwise/cuda_elementwise.cuh"
+#include "op/cuda/cuda_calls.h"
 #include "op/cuda/cuda_half.cuh"
+#include "op/element_text.h"
+#include "op/elementwise/cuda_elementwise.cuh"
+#include "op/shape/fill.h"
 
 /* ---- copies and constants */
 template <class Element, int Inputs> struct plain_row {
@@ -47,15 +50,69 @@ static void launch_by_size(hki_cuda_stream *stream, const hki_cuda_path *path, i
         launch_plain<Row, uint64_t>(stream, path, bits);
 }
 
-void hki_cuda_launch_copy(hki_cuda_stream *stream, const hki_cuda_path *path, int item_bytes)
+void hki_cuda_copy_tensor(hki_cuda_stream *stream, const hki_tensor *from, const hki_tensor *to)
 {
-    launch_by_size<copy_row>(stream, path, item_bytes, 0);
+    const int bytes = hki_cuda_item_bytes(to->dtype), item_bytes[] = {bytes, bytes};
+    const hki_tensor *const operands[] = {to, from};
+    hki_cuda_walk walk;
+    hki_cuda_walk_over(&walk, operands, 2);
+    hki_cuda_walk_sort(&walk,
+                       0); /* any order will do: the one in which memory is written forwards */
+    for (int64_t begin = 0; begin < walk.size;) {
+        hki_cuda_walk part;
+        hki_cuda_path path;
+        begin += hki_cuda_walk_part(&walk, begin, HKI_CUDA_MAX_INDEX, &part);
+        if (hki_cuda_transpose(stream, &part, bytes))
+            continue;
+        hki_cuda_path_init(&path, &part, HKI_CUDA_PACK_BYTES / bytes, item_bytes);
+        launch_by_size<copy_row>(stream, &path, bytes, 0);
+    }
 }
 
-void hki_cuda_launch_fill(hki_cuda_stream *stream, const hki_cuda_path *path, int item_bytes,
-                          uint64_t bits)
+void hki_cuda_call_copy(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
-    launch_by_size<fill_row>(stream, path, item_bytes, bits);
+    hki_cuda_copy_tensor(stream, &call->in[0], &call->out[0]);
+}
+
+/* The output is contiguous, so that it may be walked as if it had x's shape. */
+void hki_cuda_call_reshape(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    hki_tensor to = call->in[0];
+    int64_t stride = 1;
+    to.data = call->out[0].data;
+    for (int axis = to.ndim - 1; axis >= 0; axis--) {
+        to.strides[axis] = stride;
+        stride *= to.dims[axis];
+    }
+    hki_cuda_copy_tensor(stream, &call->in[0], &to);
+}
+
+static void fill(const hki_kernel_call *call, hki_cuda_stream *stream, double value)
+{
+    const hki_tensor *const out = &call->out[0];
+    const int bytes = hki_cuda_item_bytes(out->dtype);
+    /* The call was refused where the dtype does not have the value. */
+    const uint64_t bits = hki_cuda_element_bits(stream, out->dtype, value);
+    hki_cuda_walk walk;
+    hki_cuda_walk_over(&walk, &out, 1);
+    hki_cuda_launch_parts(
+        stream, walk, HKI_CUDA_PACK_BYTES / bytes, &bytes,
+        [&](const hki_cuda_path *path) { launch_by_size<fill_row>(stream, path, bytes, bits); });
+}
+
+void hki_cuda_call_full(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    fill(call, stream, hki_options_of<hki_full_options>(call)->value);
+}
+
+void hki_cuda_call_zeros(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    fill(call, stream, 0);
+}
+
+void hki_cuda_call_ones(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    fill(call, stream, 1);
 }
 
 /* ---- conversions: as in op/copy.c */
@@ -216,8 +273,8 @@ static void cast_from(hki_cuda_stream *stream, const hki_cuda_path *path, hk_dty
     }
 }
 
-void hki_cuda_launch_cast(hki_cuda_stream *stream, const hki_cuda_path *path, hk_dtype from,
-                          hk_dtype to, hki_cuda_fault *fault)
+static void launch_cast(hki_cuda_stream *stream, const hki_cuda_path *path, hk_dtype from,
+                        hk_dtype to, hki_cuda_fault *fault)
 {
     switch (from) {
     case HK_F32:
@@ -245,6 +302,51 @@ void hki_cuda_launch_cast(hki_cuda_stream *stream, const hki_cuda_path *path, hk
     default: /* refused at the call */
         break;
     }
+}
+
+/* `argument`: the call, which lives until its task has ended. */
+static hk_code describe(const hki_cuda_fault *fault, int64_t argument, char *text, size_t bytes)
+{
+    const hki_tensor &out = reinterpret_cast<const hki_kernel_call *>((intptr_t)argument)->out[0];
+    char where[HKI_ELEMENT_TEXT_BYTES];
+    hki_element_describe(&out, (int64_t)fault->index, where, sizeof where);
+    snprintf(text, bytes, "a value that %s does not have at element %s",
+             out.dtype == HK_U8    ? "uint8"
+             : out.dtype == HK_I32 ? "int32"
+                                   : "int64",
+             where);
+    return HK_OUT_OF_RANGE;
+}
+
+bool hki_cuda_cast_reports(const hki_kernel_call *call)
+{
+    const hk_dtype to = call->out[0].dtype;
+    return call->in[0].dtype != to && (to == HK_I32 || to == HK_I64 || to == HK_U8) &&
+           call->out[0].size > 0;
+}
+
+void hki_cuda_call_cast(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    const hk_dtype from = call->in[0].dtype, to = call->out[0].dtype;
+    hki_cuda_walk walk;
+    int item_bytes[HKI_CUDA_OPERANDS];
+    const int largest = hki_cuda_walk_call(&walk, call, item_bytes);
+    hki_cuda_fault *fault = nullptr;
+    if (walk.size == 0)
+        return;
+    if (from == to) {
+        hki_cuda_call_copy(call, stream);
+        return;
+    }
+    if (hki_cuda_cast_reports(call)) {
+        fault = hki_cuda_fault_slot(stream, describe,
+                                    (int64_t)reinterpret_cast<intptr_t>(call));
+        if (!fault)
+            return;
+    }
+    hki_cuda_launch_parts(
+        stream, walk, HKI_CUDA_PACK_BYTES / largest, item_bytes,
+        [&](const hki_cuda_path *path) { launch_cast(stream, path, from, to, fault); });
 }
 
 /* ---- arange */
@@ -276,8 +378,8 @@ static void launch_arange(hki_cuda_stream *stream, const hki_cuda_path *path, do
     HKI_LAUNCH(stream, grid, HKI_CUDA_BLOCK, arange<Element>, *path, start, step);
 }
 
-void hki_cuda_launch_arange(hki_cuda_stream *stream, const hki_cuda_path *path, hk_dtype dtype,
-                            double start, double step)
+static void launch_arange_of(hki_cuda_stream *stream, const hki_cuda_path *path, hk_dtype dtype,
+                             double start, double step)
 {
     switch (dtype) {
     case HK_F32:
@@ -305,4 +407,16 @@ void hki_cuda_launch_arange(hki_cuda_stream *stream, const hki_cuda_path *path, 
     default: /* refused at the call */
         break;
     }
+}
+
+void hki_cuda_call_arange(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    const hki_arange_options *options = hki_options_of<hki_arange_options>(call);
+    const hki_tensor *const out = &call->out[0];
+    const int bytes = hki_cuda_item_bytes(out->dtype);
+    hki_cuda_walk walk;
+    hki_cuda_walk_over(&walk, &out, 1);
+    hki_cuda_launch_parts(stream, walk, 1, &bytes, [&](const hki_cuda_path *path) {
+        launch_arange_of(stream, path, out->dtype, options->start, options->step);
+    });
 }
