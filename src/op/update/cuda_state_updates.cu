@@ -1,9 +1,18 @@
 /* The rows of update.def: one pass over parameter, gradient and state. What changes from step to step is read from the device's
  * memory, so that recorded steps read it anew. */
-#include "op/update/cuda_update_kernels.h"
-
+#include "op/cuda/cuda_calls.h"
 #include "op/cuda/cuda_walk.cuh"
 #include "op/elementwise/share.h"
+#include "op/update/update.h"
+
+/* All are contiguous; what is new may be where the old is. */
+struct hki_cuda_update {
+    hki_update_options options;
+    const double *coefficients; /* of the device: HKI_UPDATE_LR, HKI_UPDATE_STEP */
+    const void *x, *grad, *state;
+    void *new_x, *new_state;
+    int64_t size; /* of x */
+};
 
 struct constants {
     double k0, k1, k2, k3, k4;
@@ -27,7 +36,7 @@ HKI_DEVICE double root(double x)
 #define UPDATE(name, count, setup, body, formula, doc)                                             \
     struct name {                                                                                  \
         static constexpr int slots = count;                                                        \
-        static __device__ constants prepare(const hki_cuda_update_options *o, double lr, double t) \
+        static __device__ constants prepare(const hki_update_options *o, double lr, double t) \
         {                                                                                          \
             double k0 = 0, k1 = 0, k2 = 0, k3 = 0, k4 = 0;                                         \
             (void)t;                                                                               \
@@ -109,10 +118,27 @@ static void launch(hki_cuda_stream *stream, const hki_cuda_update *call)
                    HKI_CUDA_BLOCK, (state_update<Row, T, 1>), *call, call->coefficients, guard);
 }
 
+void hki_cuda_state_update(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    const hki_cuda_update all = {*hki_options_of<hki_update_options>(call),
+                                 hki_input_of<double>(call, 3),
+                                 call->in[0].data,
+                                 call->in[1].data,
+                                 call->in[2].data,
+                                 call->out[0].data,
+                                 call->out[1].data,
+                                 call->in[0].size};
+    const bool f64 = call->in[0].dtype == HK_F64;
+    if (all.size == 0)
+        return;
+    switch (hki_cuda_op_of(call)) {
 #define UPDATE(name, slots, setup, body, formula, doc)                                             \
-    void hki_cuda_launch_##name(hki_cuda_stream *stream, const hki_cuda_update *call, bool f64)    \
-    {                                                                                              \
-        (f64 ? launch<name, double> : launch<name, float>)(stream, call);                          \
-    }
+    case HKI_OP_ID_##name:                                                                         \
+        (f64 ? launch<name, double> : launch<name, float>)(stream, &all);                          \
+        break;
 #include "op/update/update.def"
 #undef UPDATE
+    default:
+        break;
+    }
+}

@@ -1,7 +1,9 @@
-#include "op/update/cuda_update_kernels.h"
-
+/* sgd_update and moving_average: one pass over what is updated, usually in place. */
+#include "op/cuda/cuda_calls.h"
 #include "op/elementwise/cuda_elementwise.cuh"
 #include "op/elementwise/share.h"
+#include "op/softmax_norm/moving_average.h"
+#include "op/update/sgd_update.h"
 
 template <class T> struct two_scalars {
     T first, second;
@@ -30,24 +32,33 @@ template <class T> struct average_row : update_row<T> {
     }
 };
 
-template <template <class> class Row, class T>
-static void launch_update(hki_cuda_stream *stream, const hki_cuda_path *path, double first,
+template <template <class> class Row>
+static void launch_update(const hki_kernel_call *call, hki_cuda_stream *stream, double first,
                           double second)
 {
-    launch_elementwise<Row<T>, HKI_CUDA_PACK_BYTES / (int)sizeof(T)>(
-        stream, path, two_scalars<T>{(T)first, (T)second}, nullptr);
+    hki_cuda_walk walk;
+    int item_bytes[HKI_CUDA_OPERANDS];
+    const int width = HKI_CUDA_PACK_BYTES / hki_cuda_walk_call(&walk, call, item_bytes);
+    hki_cuda_launch_parts(stream, walk, width, item_bytes, [&](const hki_cuda_path *path) {
+        if (call->out[0].dtype == HK_F64)
+            launch_elementwise<Row<double>, HKI_CUDA_PACK_BYTES / (int)sizeof(double)>(
+                stream, path, two_scalars<double>{first, second}, nullptr);
+        else
+            launch_elementwise<Row<float>, HKI_CUDA_PACK_BYTES / (int)sizeof(float)>(
+                stream, path, two_scalars<float>{(float)first, (float)second}, nullptr);
+    });
 }
 
-void hki_cuda_launch_sgd_update(hki_cuda_stream *stream, const hki_cuda_path *path, bool f64,
-                                double step, double decay)
+void hki_cuda_sgd_update(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
-    (f64 ? launch_update<sgd_row, double> : launch_update<sgd_row, float>)(stream, path, step,
-                                                                          decay);
+    const hki_sgd_update_options *options = hki_options_of<hki_sgd_update_options>(call);
+    launch_update<sgd_row>(call, stream, options->lr / (options->batch > 0 ? options->batch : 1),
+                           options->lr * options->weight_decay);
 }
 
-void hki_cuda_launch_moving_average(hki_cuda_stream *stream, const hki_cuda_path *path, bool f64,
-                                    double keep, double add)
+void hki_cuda_moving_average(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
-    (f64 ? launch_update<average_row, double> : launch_update<average_row, float>)(stream, path,
-                                                                                  keep, add);
+    const hki_moving_average_options *options = hki_options_of<hki_moving_average_options>(call);
+    launch_update<average_row>(call, stream, 1 - options->weight,
+                               options->weight * options->factor);
 }
