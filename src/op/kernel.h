@@ -11,6 +11,7 @@ typedef struct hki_task hki_task;
 /* Of op.h, for those headers of operators that declare more than kernels need. */
 typedef struct hki_call hki_call;
 typedef struct hki_grad_call hki_grad_call;
+typedef struct hki_plan hki_plan;
 
 /* Place of an operator in the table. */
 typedef enum hki_op_id {

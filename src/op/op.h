@@ -130,7 +130,7 @@ static inline bool hki_call_check_dtype(hki_call *call, hk_dtype dtype)
 
 /* How a call is cut: a pure function of operator, shapes and dtypes; max_pieces also of the device's cores where no byte depends
  * on it. Zeroed before op->plan. */
-typedef struct hki_plan {
+struct hki_plan {
     int64_t extent; /* pieces are ranges [begin, end) of 0 … extent; default: see hki_split */
     int64_t grain;  /* every piece but the last is a multiple of this; default 1 */
     double work_ns; /* rough cost of the whole call on one core */
@@ -139,7 +139,7 @@ typedef struct hki_plan {
     int64_t max_pieces;   /* default 64 */
     size_t partial_bytes; /* workspace of each piece, for sums that op->join adds up in order */
     int method; /* of several kernels, the operator's own number; 0: by its rules; see op/choice.h */
-} hki_plan;
+};
 
 /* Whether its kernel may refuse what it finds in its inputs: a pure function of operator and
  * dtypes. */

@@ -1,6 +1,7 @@
 /* The gradient of class_loss's gradient. Of a row, with p = softmax(x), its target t, and s, what the elements of t add up to,
  * that gradient is dy (s p - t), or -dy t where x holds logarithms. By dy it is its own factor, and by x the gradient of p. */
 #include "op/loss/class_loss.h"
+#include "op/op.h"
 #include "op/reduce/reduce.h"
 #include "op/softmax_norm/softmax.h"
 

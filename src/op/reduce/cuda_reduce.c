@@ -2,6 +2,7 @@
 
 #include "array/axis.h"
 #include "op/cuda/cuda_calls.h"
+#include "op/op.h"
 #include "op/reduce/argmax.h"
 #include "op/reduce/reduce.h"
 
@@ -362,52 +363,4 @@ void hki_cuda_call_prod_backward(const hki_kernel_call *call, hki_cuda_stream *s
                      .launch = hki_cuda_launch_prod_share,
                      .gathered_bytes = sizeof(hki_cuda_factors),
                      .width = 1});
-}
-
-/* ---- gradient of norm ------------------------------------------------------------------------------------------ */
-
-static void launch_norm(hki_cuda_stream *stream, const hki_cuda_path *path, void *argument)
-{
-    hki_cuda_launch_norm_gradient(stream, path, *(const hk_dtype *)argument);
-}
-
-void hki_cuda_call_norm_backward(const hki_kernel_call *call, hki_cuda_stream *stream)
-{
-    const hki_sum_options *options = call->options;
-    const hki_tensor *x = &call->in[0];
-    const unsigned mask = hki_reduce_mask_of(options, x->ndim);
-    const operand operands[] = {operand_of(&call->out[0]), operand_of(x),
-                                operand_spread(&call->in[1], x, mask, options->keepdims),
-                                operand_spread(&call->in[2], x, mask, options->keepdims)};
-    const int item = hki_cuda_item_bytes(x->dtype);
-    hk_dtype dtype = x->dtype;
-    hki_cuda_walk walk;
-    hki_cuda_walk_init(&walk, 4);
-    for (int axis = 0; axis < x->ndim; axis++) {
-        int64_t steps[4];
-        for (int i = 0; i < 4; i++)
-            steps[i] = operands[i].strides[axis] * item;
-        hki_cuda_walk_add_axis(&walk, x->dims[axis], steps);
-    }
-    for (int i = 0; i < 4; i++)
-        walk.data[i] = operands[i].data;
-    hki_cuda_each_part(stream, &walk, HKI_CUDA_PACK_BYTES / item,
-                       (const int[]){item, item, item, item}, launch_norm, &dtype);
-}
-
-/* All is contiguous: a line's dy is the one of its number. */
-void hki_cuda_call_prod_second(const hki_kernel_call *call, hki_cuda_stream *stream)
-{
-    const hki_tensor *in = call->in, *x = &in[0];
-    const unsigned mask = hki_reduce_mask_of(call->options, x->ndim);
-    hki_cuda_line_axes kept = {.count = 1}, gone = {.count = 1};
-    for (int i = 0; i < x->ndim; i++) {
-        hki_cuda_line_axes *axes = mask >> i & 1 ? &gone : &kept;
-        axes->count *= x->dims[i];
-        axes->dims[axes->ndim] = x->dims[i];
-        axes->strides[axes->ndim++] = x->strides[i];
-    }
-    if (x->size > 0)
-        hki_cuda_launch_prod_changes(stream, &kept, &gone, x->dtype == HK_F64, x->data, in[2].data,
-                                     in[3].data, call->out[0].data);
 }

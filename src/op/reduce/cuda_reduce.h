@@ -74,19 +74,6 @@ void hki_cuda_launch_share(hki_cuda_stream *stream, const hki_cuda_path *path, h
 /* dx = dy times the product of all factors but x. The operand of the ties has the factors; that of y is not read. Of width 1. */
 void hki_cuda_launch_prod_share(hki_cuda_stream *stream, const hki_cuda_path *path, hk_dtype dtype);
 
-/* What the gradient of a product changes by along v: op/reduce/prod_gradients.h. Axes of arrays in C order; those that
- * stay, and those that go. A thread does a line. */
-typedef struct hki_cuda_line_axes {
-    int64_t count, ndim, dims[HK_MAX_NDIM], strides[HK_MAX_NDIM];
-} hki_cuda_line_axes;
-void hki_cuda_launch_prod_changes(hki_cuda_stream *stream, const hki_cuda_line_axes *kept,
-                                  const hki_cuda_line_axes *gone, bool is_f64, const void *x,
-                                  const void *dy, const void *v, void *dx);
-
-/* ---- the gradient of a norm: operand 0 becomes x (dy / norm) of operands 1, 3 and 2, and 0 where the norm is 0. */
-void hki_cuda_launch_norm_gradient(hki_cuda_stream *stream, const hki_cuda_path *path,
-                                   hk_dtype dtype);
-
 #ifdef __cplusplus
 }
 #endif

@@ -1,6 +1,8 @@
 /* Norms, and counts of what is not 0. */
+#include "op/cuda/cuda_calls.h"
 #include "op/elementwise/cuda_elementwise.cuh"
 #include "op/reduce/cuda_reduce.cuh"
+#include "op/reduce/reduce.h"
 
 template <class Element, class Word, class Result>
 struct added : hki_gathered<Element, Word, Result> {
@@ -98,13 +100,34 @@ template <class Element> struct norm_gradient {
     }
 };
 
-void hki_cuda_launch_norm_gradient(hki_cuda_stream *stream, const hki_cuda_path *path,
-                                   hk_dtype dtype)
+template <class Element>
+static void launch_gradient(hki_cuda_stream *stream, const hki_cuda_walk &walk)
 {
-    if (dtype == HK_F32)
-        launch_elementwise<norm_gradient<float>, HKI_CUDA_PACK_BYTES / (int)sizeof(float)>(
-            stream, path, 0, nullptr);
-    else
-        launch_elementwise<norm_gradient<double>, HKI_CUDA_PACK_BYTES / (int)sizeof(double)>(
-            stream, path, 0, nullptr);
+    constexpr int item = (int)sizeof(Element), width = HKI_CUDA_PACK_BYTES / item;
+    const int item_bytes[] = {item, item, item, item};
+    hki_cuda_launch_parts(stream, walk, width, item_bytes, [&](const hki_cuda_path *path) {
+        launch_elementwise<norm_gradient<Element>, width>(stream, path, 0, nullptr);
+    });
+}
+
+void hki_cuda_call_norm_backward(const hki_kernel_call *call, hki_cuda_stream *stream)
+{
+    const hki_sum_options *options = hki_options_of<hki_sum_options>(call);
+    const hki_tensor *in = call->in, &x = in[0];
+    const unsigned mask = hki_reduce_mask_of(options, x.ndim);
+    const int item = hki_cuda_item_bytes(x.dtype);
+    int64_t norm[HK_MAX_NDIM], dy[HK_MAX_NDIM];
+    hki_reduce_spread(x.ndim, mask, options->keepdims, in[1].strides, norm);
+    hki_reduce_spread(x.ndim, mask, options->keepdims, in[2].strides, dy);
+    hki_cuda_walk walk;
+    hki_cuda_walk_init(&walk, 4);
+    for (int i = 0; i < x.ndim; i++) {
+        const int64_t steps[] = {call->out[0].strides[i] * item, x.strides[i] * item,
+                                 norm[i] * item, dy[i] * item};
+        hki_cuda_walk_add_axis(&walk, x.dims[i], steps);
+    }
+    void *const data[] = {call->out[0].data, x.data, in[1].data, in[2].data};
+    for (int i = 0; i < 4; i++)
+        walk.data[i] = static_cast<char *>(data[i]);
+    (x.dtype == HK_F32 ? launch_gradient<float> : launch_gradient<double>)(stream, walk);
 }

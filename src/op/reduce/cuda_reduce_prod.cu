@@ -1,7 +1,8 @@
 /* Products, and what gradients of them need. */
+#include "op/cuda/cuda_calls.h"
 #include "op/reduce/cuda_reduce.cuh"
-
 #include "op/reduce/prod_gradients.h"
+#include "op/reduce/reduce.h"
 
 template <class Element, class Word, class Result>
 struct product_of : hki_gathered<Element, Word, Result> {
@@ -93,6 +94,11 @@ void hki_cuda_launch_prod_share(hki_cuda_stream *stream, const hki_cuda_path *pa
 
 /* ---- the gradient's own */
 
+/* Axes of arrays in C order; those that stay, and those that go. A thread does a line. */
+struct hki_cuda_line_axes {
+    int64_t count, ndim, dims[HK_MAX_NDIM], strides[HK_MAX_NDIM];
+};
+
 HKI_DEVICE int64_t offset_of(const hki_cuda_line_axes &axes, int64_t index)
 {
     int64_t offset = 0;
@@ -124,11 +130,22 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
     }
 }
 
-void hki_cuda_launch_prod_changes(hki_cuda_stream *stream, const hki_cuda_line_axes *kept,
-                                  const hki_cuda_line_axes *gone, bool is_f64, const void *x,
-                                  const void *dy, const void *v, void *dx)
+/* All is contiguous: a line's dy is the one of its number. */
+void hki_cuda_call_prod_second(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
+    const hki_tensor *in = call->in, &x = in[0];
+    const unsigned mask = hki_reduce_mask_of(hki_options_of<hki_sum_options>(call), x.ndim);
+    hki_cuda_line_axes kept = {1, 0, {}, {}}, gone = kept;
+    for (int i = 0; i < x.ndim; i++) {
+        hki_cuda_line_axes &axes = mask >> i & 1 ? gone : kept;
+        axes.count *= x.dims[i];
+        axes.dims[axes.ndim] = x.dims[i];
+        axes.strides[axes.ndim++] = x.strides[i];
+    }
+    if (x.size == 0)
+        return;
     const unsigned grid =
-        hki_cuda_grid(kept->count, HKI_CUDA_BLOCK, hki_cuda_stream_multiprocessors(stream));
-    HKI_LAUNCH(stream, grid, HKI_CUDA_BLOCK, prod_changes, *kept, *gone, is_f64, x, dy, v, dx);
+        hki_cuda_grid(kept.count, HKI_CUDA_BLOCK, hki_cuda_stream_multiprocessors(stream));
+    HKI_LAUNCH(stream, grid, HKI_CUDA_BLOCK, prod_changes, kept, gone, x.dtype == HK_F64, x.data,
+               in[2].data, in[3].data, call->out[0].data);
 }

@@ -3,7 +3,7 @@
 #define HOCKET_OP_REDUCE_H
 
 #include "array/axis.h"
-#include "op/op.h"
+#include "op/kernel.h"
 
 #define REDUCE_OPTIONS(F, op)                                                                      \
     F(op, DIMS, axes, "all axes", "axes to reduce, such as hk_shape(0, -1)")                       \

@@ -2,6 +2,7 @@
 #include "op/softmax_norm/softmax.h"
 
 #include "base/integer.h"
+#include "op/op.h"
 #include "op/reduce/line.h"
 #include "op/reduce/reduce.h"
 #include "op/softmax_norm/softmax_rows.h"
