@@ -1,4 +1,5 @@
-/* Options of operators: structures, and the tables that tell of their fields. See op.h. Also for CUDA C++. */
+/* Options of operators: structures, and the tables that tell of their fields. See op.h. Also for
+ * CUDA C++. */
 #ifndef HOCKET_OP_OPTIONS_H
 #define HOCKET_OP_OPTIONS_H
 

@@ -4,7 +4,6 @@
 
 #include "base/integer.h"
 #include "device/cuda/cuda_convolution_rules.h"
-#include "op/conv/cuda_conv2d_few_kernels.h"
 #include "op/conv/cuda_conv2d_kernels.h"
 #include "op/conv/cuda_pointwise.h"
 #include "op/cuda/cuda_calls.h"

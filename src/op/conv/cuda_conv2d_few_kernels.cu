@@ -1,4 +1,4 @@
-#include "op/conv/cuda_conv2d_few_kernels.h"
+#include "op/conv/cuda_conv2d_kernels.h"
 
 #include "device/cuda/cuda_launch.cuh"
 

@@ -10,8 +10,9 @@
 extern "C" {
 #endif
 
-/* Launches the whole call; never waits. Tensors are as CPU kernels get them, any strides unless the operator is
- * `contiguous`; partials are NULL. Sums have a fixed order: the same bytes on every run. Each may serve several operators. */
+/* Launches the whole call; never waits. Tensors are as CPU kernels get them, any strides unless
+ * the operator is `contiguous`; partials are NULL. Sums have a fixed order: the same bytes on
+ * every run. Each may serve several operators. */
 typedef void (*hki_cuda_kernel_fn)(const hki_kernel_call *call, hki_cuda_stream *stream);
 
 #define KERNEL(op, function) void function(const hki_kernel_call *call, hki_cuda_stream *stream);
@@ -26,8 +27,8 @@ bool hki_cuda_cast_reports(const hki_kernel_call *call);
 
 /* See hki_device_class.copy_tensor and .sum. */
 void hki_cuda_copy_tensor(hki_cuda_stream *stream, const hki_tensor *from, const hki_tensor *to);
-/* Copies operand 1 to operand 0, of a walk that fits into a path. False, with nothing launched: not one of matrices, or of too small
- * ones. */
+/* Copies operand 1 to operand 0, of a walk that fits into a path. False, with nothing launched:
+ * not one of matrices, or of too small ones. */
 bool hki_cuda_transpose(hki_cuda_stream *stream, const hki_cuda_walk *walk, int item_bytes);
 void hki_cuda_sum(hki_cuda_stream *stream, hk_dtype dtype, const void *const *inputs,
                   int input_count, void *const *outputs, int output_count, size_t size);

@@ -39,7 +39,8 @@ void hki_cuda_walk_init(hki_cuda_walk *walk, int operand_count);
 void hki_cuda_walk_add_axis(hki_cuda_walk *walk, int64_t size, const int64_t *steps);
 /* Over the elements of tensors[0], with the others broadcast to it. Of tensors that are NULL the data is NULL, too. */
 void hki_cuda_walk_over(hki_cuda_walk *walk, const hki_tensor *const *tensors, int count);
-/* Over output 0 of a call and its inputs, in this order; item_bytes: of an element of each. Returns the largest of these. */
+/* Over output 0 of a call and its inputs, in this order; item_bytes: of an element of each.
+ * Returns the largest of these. */
 int hki_cuda_walk_call(hki_cuda_walk *walk, const hki_kernel_call *call,
                        int item_bytes[HKI_CUDA_OPERANDS]);
 /* Drops axes of one element, and makes one of neighbours that all operands step through evenly: the same elements in the
@@ -71,7 +72,8 @@ typedef struct hki_cuda_path {
 void hki_cuda_path_init(hki_cuda_path *path, const hki_cuda_walk *walk, int width,
                         const int *item_bytes);
 
-/* Calls `launch` with a path for each part of the walk that fits into one: from element path->first on. */
+/* Calls `launch` with a path for each part of the walk that fits into one: from element
+ * path->first on. */
 typedef struct hki_cuda_stream hki_cuda_stream;
 typedef void (*hki_cuda_part_fn)(hki_cuda_stream *stream, const hki_cuda_path *path,
                                  void *argument);

@@ -1,4 +1,5 @@
-/* Within the plug-in: kernels that go element by element, in C and CUDA C++: the rows of elementwise.def. */
+/* Within the plug-in: kernels that go element by element, in C and CUDA C++: the rows of
+ * elementwise.def. */
 #ifndef HOCKET_OP_CUDA_ELEMENTWISE_H
 #define HOCKET_OP_CUDA_ELEMENTWISE_H
 

@@ -1,5 +1,5 @@
-/* take_along_axis, scatter and scatter_add. Updates are sorted by the entry that they name, so that the last one stays and sums
- * have an order. */
+/* take_along_axis, scatter and scatter_add. Updates are sorted by the entry that they name, so
+ * that the last one stays and sums have an order. */
 #include "array/axis.h"
 #include "op/cuda/cuda_calls.h"
 #include "op/cuda/cuda_walk.cuh"
@@ -8,8 +8,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* The axis that indices count along. A negative one counts from the end; those that are in neither range are reported, once
- * by each thread, with the number of the element of indices. */
+/* The axis that indices count along. A negative one counts from the end; those that are in
+ * neither range are reported, once by each thread, with the number of the element of indices. */
 struct hki_cuda_indexed {
     int64_t size, step; /* entries, and bytes from one to the next */
     int index_bytes;    /* int64, int32 or uint8 */
@@ -36,7 +36,6 @@ static hki_tensor without_axis(const hki_tensor &tensor, int axis)
     self.strides[axis] = 0;
     return self;
 }
-
 
 /* ---- an index out of range ---------------------------------------------------------------------------------- */
 
@@ -73,7 +72,7 @@ static hk_code describe(const hki_cuda_fault *fault, int64_t argument, char *tex
 
 static hki_cuda_fault *slot_of(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
-    return hki_cuda_fault_slot(stream, describe, (int64_t)reinterpret_cast<intptr_t>(call));
+    return hki_cuda_fault_slot(stream, describe, (int64_t) reinterpret_cast<intptr_t>(call));
 }
 
 /* ---- entries ---------------------------------------------------------------------------------------------------- */
@@ -131,16 +130,18 @@ static void launch_take(hki_cuda_stream *stream, const hki_cuda_path *path,
         HKI_LAUNCH(stream, grid, HKI_CUDA_BLOCK, (take<T, 1>), *path, *along, fault);
 }
 
-/* How many elements side by side can be taken in one go: they share an index, and lie alike in every entry. */
+/* How many elements side by side can be taken in one go: they share an index, and lie alike in
+ * every entry. */
 static int take_width(const hki_cuda_walk &walk, const hki_cuda_indexed &along, int item_bytes)
 {
-    const bool alike = walk.ndim > 0 && walk.steps[walk.ndim - 1][1] == 0 &&
-                       along.step % HKI_CUDA_PACK_BYTES == 0;
+    const bool alike =
+        walk.ndim > 0 && walk.steps[walk.ndim - 1][1] == 0 && along.step % HKI_CUDA_PACK_BYTES == 0;
     return alike ? HKI_CUDA_PACK_BYTES / item_bytes : 1;
 }
 
-/* Operand 0 becomes operand 2 at the entry that operand 1, the indices, says; those that are refused become 0. Operand 2 has no step
- * along the axis. A path of more than one element in a step has the same index for them. */
+/* Operand 0 becomes operand 2 at the entry that operand 1, the indices, says; those that are
+ * refused become 0. Operand 2 has no step along the axis. A path of more than one element in a
+ * step has the same index for them. */
 void hki_cuda_call_take(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
     const hki_tensor &indices = call->in[1], x = without_axis(call->in[0], axis_of(call));
@@ -267,7 +268,8 @@ static void launch_set(hki_cuda_stream *stream, const hki_cuda_scatter *scatter,
         HKI_LAUNCH(stream, grid, HKI_CUDA_BLOCK, set<uint64_t>, *scatter, items);
 }
 
-/* The updates of each entry are added to it, in their order: floats in double, integers wrap around. Not of bools. */
+/* The updates of each entry are added to it, in their order: floats in double, integers wrap
+ * around. Not of bools. */
 static void launch_add(hki_cuda_stream *stream, const hki_cuda_scatter *scatter, hk_dtype dtype,
                        const hki_cuda_item *items)
 {

@@ -1,5 +1,5 @@
-/* Losses of class labels. Arrays are contiguous; exponentials are those of the processor's kernels, sums are in double, in an order
- * that follows from the shapes. */
+/* Losses of class labels. Arrays are contiguous; exponentials are those of the processor's
+ * kernels, sums are in double, in an order that follows from the shapes. */
 #include "op/loss/class_loss.h"
 
 #include "op/cuda/cuda_calls.h"
@@ -99,8 +99,8 @@ HKI_KERNEL void class_loss(const class_loss_of s, const hki_cuda_tile tile, cons
 
 /* What the weights of all classes add up to, in every lane. */
 template <class Element>
-HKI_DEVICE double weights_of(const class_loss_of &s, const hki_lane &at,
-                             const Element *weight, double *room)
+HKI_DEVICE double weights_of(const class_loss_of &s, const hki_lane &at, const Element *weight,
+                             double *room)
 {
     double all = 0;
     if (!weight || !(s.smoothing > 0))
@@ -160,11 +160,12 @@ template <class Element>
 static void launch(const hki_kernel_call *call, hki_cuda_stream *stream, const Element *dy)
 {
     const hki_class_loss_options *options = hki_options_of<hki_class_loss_options>(call);
-    const hki_tensor &logits = call->in[HKI_CLASS_LOSS_X], &labels = call->in[HKI_CLASS_LOSS_LABELS];
+    const hki_tensor &logits = call->in[HKI_CLASS_LOSS_X],
+                     &labels = call->in[HKI_CLASS_LOSS_LABELS];
     if (logits.size == 0)
         return;
-    const class_loss_of of = {logits.dims[0],     logits.dims[1],   labels.dtype,
-                              options->are_logs,  options->ignores, options->smoothing,
+    const class_loss_of of = {logits.dims[0],    logits.dims[1],   labels.dtype,
+                              options->are_logs, options->ignores, options->smoothing,
                               options->ignored};
     const Element *x = hki_input_of<Element>(call, HKI_CLASS_LOSS_X);
     const Element *weight = hki_input_of<Element>(call, HKI_CLASS_LOSS_WEIGHT);

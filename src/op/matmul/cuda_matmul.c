@@ -206,14 +206,13 @@ static int64_t offset_of(const hki_cuda_batch *outer, const int64_t *strides, in
 }
 
 /* Batches of matrices as an array of so many axes more. */
-static hki_tensor tensor_of(hk_dtype dtype, const hki_cuda_batch *batch,
-                                 const hki_cuda_matrices *x)
+static hki_tensor tensor_of(hk_dtype dtype, const hki_cuda_batch *batch, const hki_cuda_matrices *x)
 {
     const int rows = batch->ndim, columns = batch->ndim + 1;
     hki_tensor tensor = {.data = (void *)(uintptr_t)x->data,
-                              .dtype = dtype,
-                              .ndim = batch->ndim + 2,
-                              .size = batch->count * x->rows * x->columns};
+                         .dtype = dtype,
+                         .ndim = batch->ndim + 2,
+                         .size = batch->count * x->rows * x->columns};
     for (int i = 0; i < batch->ndim; i++) {
         tensor.dims[i] = batch->dims[i];
         tensor.strides[i] = x->batch_strides[i];

@@ -1,6 +1,6 @@
 /* Pooling to a size that is given: windows of about one size cover the image. */
-#include "op/pool/pool2d.h"
 #include "op/op.h"
+#include "op/pool/pool2d.h"
 #include "op/reduce/reduce.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
-/* Kernels of pooling over contiguous planes of float32 or float64: meaning and order of sums as in
- * op/pool/pool2d_kernel.h. Gradients are gathered, each element of dx from the windows that it is in, so that nothing
- * is added by chance. cuDNN's maximum takes any of several largest elements, and its gradient has no fixed order of sums. */
+/* Kernels of pooling over contiguous planes of float32 or float64: meaning and order of sums as
+ * in op/pool/pool2d_kernel.h. Gradients are gathered, each element of dx from the windows that
+ * it is in, so that nothing is added by chance. cuDNN's maximum takes any of several largest
+ * elements, and its gradient has no fixed order of sums. */
 #include "op/pool/pool2d.h"
 
 #include "device/cuda/cuda_launch.cuh"
@@ -232,8 +233,7 @@ template <typename P> HKI_KERNEL void average_forward(P p)
         for (I r = rows.begin; r < rows.end; r++)
             for (I c = columns.begin; c < columns.end; c++)
                 sum += (double)plane[r * p.in_width + c];
-        p.to[at] =
-            (typename P::T)(sum / (double)window_count(p, window.row, window.column));
+        p.to[at] = (typename P::T)(sum / (double)window_count(p, window.row, window.column));
     }
 }
 

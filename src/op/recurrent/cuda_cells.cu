@@ -1,5 +1,5 @@
-/* One step of recurrent cells and its gradients. The arithmetic is that of cell_loops.h, which also names the parts of sums and
- * of what is kept. */
+/* One step of recurrent cells and its gradients. The arithmetic is that of cell_loops.h, which
+ * also names the parts of sums and of what is kept. */
 #include "op/cuda/cuda_calls.h"
 #include "op/recurrent/cuda_cell.cuh"
 
@@ -11,8 +11,8 @@ struct hki_cuda_cell_input {
 
 enum { HKI_CUDA_CELL_INPUTS = 5, HKI_CUDA_CELL_OUTPUTS = 3 };
 
-/* Inputs and outputs of lstm_cell and so on, in their order: each row has parts of `units` columns. Outputs are
- * contiguous. */
+/* Inputs and outputs of lstm_cell and so on, in their order: each row has parts of `units`
+ * columns. Outputs are contiguous. */
 struct hki_cuda_cell {
     int64_t rows, units; /* at least 1 */
     hki_cuda_cell_input in[HKI_CUDA_CELL_INPUTS];

@@ -1,5 +1,6 @@
-/* Cumulative sums and products, and what is made of them: the places of a mask, which sums number; weights, whose sums are checked.
- * Floats are gathered in double, integers in int64, which wraps around, in an order that follows from shapes alone. */
+/* Cumulative sums and products, and what is made of them: the places of a mask, which sums
+ * number; weights, whose sums are checked. Floats are gathered in double, integers in int64,
+ * which wraps around, in an order that follows from shapes alone. */
 #include "op/cuda/cuda_calls.h"
 #include "op/cuda/cuda_walk.cuh"
 #include "op/random/random.h"
@@ -10,7 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Line i begins at i / inner * size * inner + i % inner; its elements are `inner` apart. All at least 1. */
+/* Line i begins at i / inner * size * inner + i % inner; its elements are `inner` apart. All at
+ * least 1. */
 struct hki_cuda_scan {
     int64_t size, inner, count;
     bool is_reverse; /* from the last element on */
@@ -464,17 +466,16 @@ static hk_code describe_weight(const hki_cuda_fault *fault, int64_t least, char 
     return HK_BAD_DATA;
 }
 
-/* Reports with its bits the first weight that is negative or not a number, or whose sum is infinite; else, where fewer than
- * `least` are more than 0, HKI_CUDA_LAST_ROW with their number. */
+/* Reports with its bits the first weight that is negative or not a number, or whose sum is
+ * infinite; else, where fewer than `least` are more than 0, HKI_CUDA_LAST_ROW with their number. */
 void hki_cuda_call_checked_weights(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
     const int64_t size = call->in[0].size, least = *hki_options_of<int64_t>(call);
     const double *weights = hki_input_of<double>(call, 0);
     const hki_cuda_scan scan = {size, 1, 1, false, {}};
     hki_cuda_fault *fault = hki_cuda_fault_slot(stream, describe_weight, least);
-    double *sums = static_cast<double *>(
-        hki_cuda_workspace(stream, ((size_t)size + 1) * sizeof *sums +
-                                       (size ? workspace_bytes(&scan) : 0)));
+    double *sums = static_cast<double *>(hki_cuda_workspace(
+        stream, ((size_t)size + 1) * sizeof *sums + (size ? workspace_bytes(&scan) : 0)));
     if (!fault || !sums)
         return;
     auto *positive = reinterpret_cast<unsigned long long *>(sums + size);

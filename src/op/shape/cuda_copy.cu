@@ -339,8 +339,7 @@ void hki_cuda_call_cast(const hki_kernel_call *call, hki_cuda_stream *stream)
         return;
     }
     if (hki_cuda_cast_reports(call)) {
-        fault = hki_cuda_fault_slot(stream, describe,
-                                    (int64_t)reinterpret_cast<intptr_t>(call));
+        fault = hki_cuda_fault_slot(stream, describe, (int64_t) reinterpret_cast<intptr_t>(call));
         if (!fault)
             return;
     }

@@ -6,9 +6,9 @@
 
 enum { SIDE = 32, LINES = HKI_CUDA_BLOCK / SIDE };
 
-/* Matrices, as many as `outer` has elements: operand 0 has columns side by side, operand 1 rows. Tiles of
- * SIDE rows and columns go through shared memory, so that both sides are read and written along
- * memory. */
+/* Matrices, as many as `outer` has elements: operand 0 has columns side by side, operand 1 rows.
+ * Tiles of SIDE rows and columns go through shared memory, so that both sides are read and
+ * written along memory. */
 struct transposed_matrices {
     hki_cuda_path outer;
     uint32_t rows, columns;
@@ -19,7 +19,7 @@ struct transposed_matrices {
 };
 
 template <class Element>
-HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK) 
+HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
     transpose(const transposed_matrices call, const hki_cuda_guard guard)
 {
     if (hki_cuda_is_up(guard)) /* to all threads alike */
@@ -48,7 +48,8 @@ HKI_KERNEL void HKI_BOUNDS(HKI_CUDA_BLOCK)
     }
 }
 
-template <class Element> static void launch(hki_cuda_stream *stream, const transposed_matrices *call)
+template <class Element>
+static void launch(hki_cuda_stream *stream, const transposed_matrices *call)
 {
     const unsigned grid = hki_cuda_grid(call->tiles, 1, hki_cuda_stream_multiprocessors(stream));
     HKI_LAUNCH_TOGETHER(stream, grid, HKI_CUDA_BLOCK, transpose<Element>, *call,

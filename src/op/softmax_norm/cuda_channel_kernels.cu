@@ -1,7 +1,8 @@
-/* Kernels over the channels of contiguous arrays [samples][channels][inner], of float32 or float64: batch normalisation,
- * the gradient of a bias, and those of the scales and shifts of other normalisations. Sums are in double, of parts that are a pure
- * function of the shape, and added in the order of parts: the same bytes on every run and GPU. cuDNN's sums are of float32, and its
- * variance for the moving average is another. */
+/* Kernels over the channels of contiguous arrays [samples][channels][inner], of float32 or
+ * float64: batch normalisation, the gradient of a bias, and those of the scales and shifts of
+ * other normalisations. Sums are in double, of parts that are a pure function of the shape, and
+ * added in the order of parts: the same bytes on every run and GPU. cuDNN's sums are of float32,
+ * and its variance for the moving average is another. */
 #include "op/cuda/cuda_calls.h"
 #include "op/cuda/cuda_pack.cuh"
 #include "op/softmax_norm/batch_norm.h"
@@ -9,7 +10,7 @@
 
 enum {
     THREADS = 256,
-    PART_MIN = 2048,  /* elements of a channel that are worth a block; */
+    PART_MIN = 2048,   /* elements of a channel that are worth a block; */
     VECTORS_MIN = 256, /* vectors that are, since it has LANES channels of them */
     PARTS_MAX = 64,
     BLOCKS = 1024, /* about as many fill a GPU */
@@ -38,8 +39,14 @@ static int pack_of(const hki_batch_norm_shape *shape, int element_bytes)
 static channel_parts parts_of(const hki_batch_norm_shape *shape, int pack)
 {
     const int64_t inner = shape->inner / pack, elements = shape->samples * shape->inner;
-    channel_parts s = {shape->samples, shape->channels, inner, shape->samples * inner, 1, 0,
-                       (double)elements, true};
+    channel_parts s = {shape->samples,
+                       shape->channels,
+                       inner,
+                       shape->samples * inner,
+                       1,
+                       0,
+                       (double)elements,
+                       true};
     const int64_t least = shape->inner == 1 ? VECTORS_MIN : PART_MIN;
     const int64_t by_size = (elements + least - 1) / least;
     const int64_t groups = shape->inner == 1 ? (s.channels + LANES - 1) / LANES : s.channels;
@@ -133,7 +140,8 @@ HKI_DEVICE double channel_sum(const channel_parts &s, const double *partials, in
 }
 
 /* For one block item after another. Each begins with all threads of the block. */
-#define EACH_ITEM(item) for (int64_t item = blockIdx.x; item < place<V>::item_count(s); item += gridDim.x)
+#define EACH_ITEM(item)                                                                            \
+    for (int64_t item = blockIdx.x; item < place<V>::item_count(s); item += gridDim.x)
 
 /* ---- sums ---------------------------------------------------------------------------------------------- */
 
@@ -162,8 +170,7 @@ HKI_KERNEL void square_parts(channel_parts s, const T *x, const double *sums, do
     EACH_ITEM(item)
     {
         const place<V> at(s, item);
-        const double mean =
-            at.is_there ? channel_sum(s, sums, at.channel) / s.elements : 0;
+        const double mean = at.is_there ? channel_sum(s, sums, at.channel) / s.elements : 0;
         double sum = 0;
         each_element<V>(s, at, [&](int64_t offset, int64_t) {
             const hki_pack<T, N> its = hki_pack_at<N>(s.is_wide, x, offset);
@@ -191,7 +198,8 @@ HKI_KERNEL void product_parts(channel_parts s, const T *x, const T *dy, const T 
                                         : 0;
         double sum = 0, product = 0;
         each_element<V>(s, at, [&](int64_t offset, int64_t) {
-            const hki_pack<T, N> its_x = hki_pack_at<N>(s.is_wide, x, offset), its_dy = hki_pack_at<N>(s.is_wide, dy, offset);
+            const hki_pack<T, N> its_x = hki_pack_at<N>(s.is_wide, x, offset),
+                                 its_dy = hki_pack_at<N>(s.is_wide, dy, offset);
             for (int j = 0; j < N; j++) {
                 sum += (double)its_dy.at[j];
                 product += (double)its_dy.at[j] * ((double)its_x.at[j] - mean);
@@ -259,10 +267,10 @@ HKI_KERNEL void normalise(channel_parts s, double eps, const T *__restrict__ x, 
         if (!at.is_there)
             continue;
         const int64_t c = at.channel;
-        const double mean = given_mean ? (double)given_mean[c]
-                                       : channel_sum(s, sums, c) / s.elements;
-        const double variance = given_mean ? (double)given_variance[c]
-                                           : channel_sum(s, squares, c) / s.elements;
+        const double mean =
+            given_mean ? (double)given_mean[c] : channel_sum(s, sums, c) / s.elements;
+        const double variance =
+            given_mean ? (double)given_variance[c] : channel_sum(s, squares, c) / s.elements;
         const double inverse = 1 / sqrt(variance + eps);
         const T centre = (T)mean, scale = (T)((double)gamma[c] * inverse);
         const double rest = mean - (double)centre;
@@ -299,8 +307,8 @@ HKI_KERNEL void normalise_backward(channel_parts s, bool given, const T *__restr
         const double scale = (double)gamma[c] * inverse;
         const T centre = statistics[c], by_dy = (T)scale;
         const T slope = (T)(-scale * inverse * inverse * product / s.elements);
-        const T shift = (T)(-scale * sum / s.elements -
-                            (double)slope * (double)statistics[3 * s.channels + c]);
+        const T shift =
+            (T)(-scale * sum / s.elements - (double)slope * (double)statistics[3 * s.channels + c]);
         if (at.part == 0 && at.is_writer) {
             gradients[c] = (T)(product * inverse);
             gradients[s.channels + c] = (T)sum;
@@ -391,9 +399,9 @@ static void launch_backward(hki_cuda_stream *stream, const hki_batch_norm_shape 
 
 /* The instance of a launch for elements of float32 or float64, for arrays of vectors or not, in packs or one by one. */
 #define CHOOSE_OF(launch, T, shape)                                                                \
-    ((shape)->inner == 1                      ? launch<T, true, 1>                                 \
-     : pack_of(shape, (int)sizeof(T)) > 1 ? launch<T, false, HKI_CUDA_PACK_BYTES / (int)sizeof(T)>      \
-                                              : launch<T, false, 1>)
+    ((shape)->inner == 1                  ? launch<T, true, 1>                                     \
+     : pack_of(shape, (int)sizeof(T)) > 1 ? launch<T, false, HKI_CUDA_PACK_BYTES / (int)sizeof(T)> \
+                                          : launch<T, false, 1>)
 #define CHOOSE(launch, f64, shape)                                                                 \
     ((f64) ? CHOOSE_OF(launch, double, shape) : CHOOSE_OF(launch, float, shape))
 
@@ -424,14 +432,14 @@ void hki_cuda_sum_bias(hki_cuda_stream *stream, hk_dtype dtype, const void *dy,
 void hki_cuda_layer_norm_weigh(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
     const hki_tensor &x = call->in[0];
-    const hki_row_norm_shape rows = hki_layer_norm_shape(
-        x.ndim, x.dims, hki_options_of<hki_layer_norm_weigh_options>(call));
+    const hki_row_norm_shape rows =
+        hki_layer_norm_shape(x.ndim, x.dims, hki_options_of<hki_layer_norm_weigh_options>(call));
     const hki_batch_norm_shape shape = {rows.rows / rows.groups, call->out[0].dims[1], rows.inner};
     void *workspace = shape.channels > 0 ? workspace_for(stream, &shape) : nullptr;
     if (workspace)
-        CHOOSE(launch_weigh, x.dtype == HK_F64, &shape)(
-            stream, &shape, rows.groups, elements(x), x.size > 0 ? call->in[1].data : nullptr,
-            x.size > 0 ? call->in[2].data : nullptr, call->out[0].data, workspace);
+        CHOOSE(launch_weigh, x.dtype == HK_F64, &shape)
+        (stream, &shape, rows.groups, elements(x), x.size > 0 ? call->in[1].data : nullptr,
+         x.size > 0 ? call->in[2].data : nullptr, call->out[0].data, workspace);
 }
 
 void hki_cuda_batch_norm(const hki_kernel_call *call, hki_cuda_stream *stream)
@@ -443,9 +451,9 @@ void hki_cuda_batch_norm(const hki_kernel_call *call, hki_cuda_stream *stream)
         return;
     void *workspace = mean ? nullptr : workspace_for(stream, &shape);
     if (mean || workspace)
-        CHOOSE(launch_normalise, x.dtype == HK_F64, &shape)(
-            stream, &shape, hki_batch_norm_eps(call->options), elements(x), call->in[1].data,
-            call->in[2].data, mean, variance, elements(call->out[0]), call->out[1].data, workspace);
+        CHOOSE(launch_normalise, x.dtype == HK_F64, &shape)
+        (stream, &shape, hki_batch_norm_eps(call->options), elements(x), call->in[1].data,
+         call->in[2].data, mean, variance, elements(call->out[0]), call->out[1].data, workspace);
 }
 
 void hki_cuda_batch_norm_backward(const hki_kernel_call *call, hki_cuda_stream *stream)
@@ -455,7 +463,7 @@ void hki_cuda_batch_norm_backward(const hki_kernel_call *call, hki_cuda_stream *
     const bool given = hki_options_of<hki_batch_norm_backward_options>(call)->given;
     void *workspace = shape.channels > 0 ? workspace_for(stream, &shape) : nullptr;
     if (workspace)
-        CHOOSE(launch_backward, x.dtype == HK_F64, &shape)(
-            stream, &shape, given, elements(x), elements(call->in[1]), call->in[2].data,
-            call->in[3].data, elements(call->out[0]), call->out[1].data, workspace);
+        CHOOSE(launch_backward, x.dtype == HK_F64, &shape)
+        (stream, &shape, given, elements(x), elements(call->in[1]), call->in[2].data,
+         call->in[3].data, elements(call->out[0]), call->out[1].data, workspace);
 }

@@ -1,6 +1,7 @@
-/* Kernels of layer norm, RMS norm and group norm over the rows of contiguous arrays, of float32 or float64, as
- * row_norm_kernel.h describes them. A block's threads share out rows by cuda_geometry.h; sums are in double, in an order that
- * follows from the shape. The gradients of gamma and beta are sums over channels: cuda_channel_kernels.cu. */
+/* Kernels of layer norm, RMS norm and group norm over the rows of contiguous arrays, of float32
+ * or float64, as row_norm_kernel.h describes them. A block's threads share out rows by
+ * cuda_geometry.h; sums are in double, in an order that follows from the shape. The gradients of
+ * gamma and beta are sums over channels: cuda_channel_kernels.cu. */
 #include "op/cuda/cuda_calls.h"
 #include "op/cuda/cuda_pack.cuh"
 #include "op/cuda/cuda_tile.cuh"
@@ -328,18 +329,18 @@ void hki_cuda_layer_norm(const hki_kernel_call *call, hki_cuda_stream *stream)
         hki_layer_norm_of(hki_cuda_op_of(call), call->options);
     const hki_row_norm_shape shape = hki_layer_norm_shape(x.ndim, x.dims, &of);
     if (x.size > 0)
-        CHOOSE(launch_forward, x.dtype == HK_F64, &shape)(
-            stream, &shape, of.eps, x.data, hki_input_of<void>(call, 1),
-            hki_input_of<void>(call, 2), call->out[0].data, call->out[1].data);
+        CHOOSE(launch_forward, x.dtype == HK_F64, &shape)
+        (stream, &shape, of.eps, x.data, hki_input_of<void>(call, 1), hki_input_of<void>(call, 2),
+         call->out[0].data, call->out[1].data);
 }
 
 void hki_cuda_layer_norm_backward(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
     const hki_tensor &x = call->in[0];
-    const hki_row_norm_shape shape = hki_layer_norm_shape(
-        x.ndim, x.dims, hki_options_of<hki_layer_norm_backward_options>(call));
+    const hki_row_norm_shape shape =
+        hki_layer_norm_shape(x.ndim, x.dims, hki_options_of<hki_layer_norm_backward_options>(call));
     if (x.size > 0)
-        CHOOSE(launch_backward, x.dtype == HK_F64, &shape)(
-            stream, &shape, x.data, call->in[1].data, hki_input_of<void>(call, 3),
-            call->in[2].data, call->out[0].data);
+        CHOOSE(launch_backward, x.dtype == HK_F64, &shape)
+        (stream, &shape, x.data, call->in[1].data, hki_input_of<void>(call, 3), call->in[2].data,
+         call->out[0].data);
 }

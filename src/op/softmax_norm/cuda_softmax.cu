@@ -1,5 +1,5 @@
-/* Softmax and what is built on it. Arrays are contiguous; exponentials are those of the processor's kernels, their sums are in
- * double, in an order that follows from the shapes. */
+/* Softmax and what is built on it. Arrays are contiguous; exponentials are those of the
+ * processor's kernels, their sums are in double, in an order that follows from the shapes. */
 #include "op/softmax_norm/softmax.h"
 
 #include "op/cuda/cuda_calls.h"
@@ -380,12 +380,10 @@ static hk_code describe(const hki_cuda_fault *fault, int64_t classes, char *text
     return HK_OUT_OF_RANGE;
 }
 
-static void call_cross_entropy(const hki_kernel_call *call, hki_cuda_stream *stream,
-                               const void *dy)
+static void call_cross_entropy(const hki_kernel_call *call, hki_cuda_stream *stream, const void *dy)
 {
     const hki_tensor &x = call->in[0];
-    hki_cuda_fault *fault =
-        x.size > 0 ? hki_cuda_fault_slot(stream, describe, x.dims[1]) : nullptr;
+    hki_cuda_fault *fault = x.size > 0 ? hki_cuda_fault_slot(stream, describe, x.dims[1]) : nullptr;
     if (fault && x.dtype == HK_F32)
         launch_cross_entropy(call, stream, static_cast<const float *>(dy), fault);
     else if (fault)

@@ -32,8 +32,7 @@ static inline double hki_layer_norm_eps(const void *options)
 }
 
 /* Which of the three operators a call is of, as its gradients know it. */
-static inline hki_layer_norm_backward_options hki_layer_norm_of(hki_op_id op,
-                                                                const void *options)
+static inline hki_layer_norm_backward_options hki_layer_norm_of(hki_op_id op, const void *options)
 {
     const int64_t first = ((const hki_layer_norm_options *)options)->axes; /* or groups */
     const int64_t count = first ? first : 1;

@@ -1,5 +1,5 @@
-/* sort, argsort, topk and searchsorted. Lines are sorted whole, by pairs of a key and where it was: stable, and the same for
- * every dtype. */
+/* sort, argsort, topk and searchsorted. Lines are sorted whole, by pairs of a key and where it
+ * was: stable, and the same for every dtype. */
 #include "op/sort/cuda_sort.cuh"
 
 #include "op/cuda/cuda_calls.h"
@@ -202,9 +202,9 @@ HKI_DEVICE void merge_own(word held[EACH], const bool falls)
     HKI_UNROLL
     for (int step = EACH / 2; step > 0; step /= 2)
         HKI_UNROLL
-        for (int j = 0; j < EACH; j++)
-            if ((j & step) == 0)
-                order_two(held[j], held[j + step], falls);
+    for (int j = 0; j < EACH; j++)
+        if ((j & step) == 0)
+            order_two(held[j], held[j + step], falls);
 }
 
 HKI_DEVICE void sort_own(word held[EACH], const bool falls)
@@ -212,11 +212,11 @@ HKI_DEVICE void sort_own(word held[EACH], const bool falls)
     HKI_UNROLL
     for (int run = 2; run < EACH; run *= 2)
         HKI_UNROLL
-        for (int step = run / 2; step > 0; step /= 2)
-            HKI_UNROLL
-            for (int j = 0; j < EACH; j++)
-                if ((j & step) == 0)
-                    order_two(held[j], held[j + step], (j & run) != 0);
+    for (int step = run / 2; step > 0; step /= 2)
+        HKI_UNROLL
+    for (int j = 0; j < EACH; j++)
+        if ((j & step) == 0)
+            order_two(held[j], held[j + step], (j & run) != 0);
     merge_own(held, falls);
 }
 
@@ -372,8 +372,8 @@ static void launch_items(hki_cuda_stream *stream, const hki_cuda_lines *lines, h
 #undef LAUNCH
 }
 
-/* The first `kept` items of each line: where they were to indices, the elements themselves to y; y NULL: not those. Both are
- * lines of `kept` elements. */
+/* The first `kept` items of each line: where they were to indices, the elements themselves to y;
+ * y NULL: not those. Both are lines of `kept` elements. */
 static void launch_sorted(hki_cuda_stream *stream, const hki_cuda_lines *lines, int item_bytes,
                           const void *x, const hki_cuda_item *items, int64_t kept, void *y,
                           int64_t *indices)
@@ -391,7 +391,8 @@ static void launch_sorted(hki_cuda_stream *stream, const hki_cuda_lines *lines, 
 #undef LAUNCH
 }
 
-/* Whether lines of this dtype are sorted without items: as both of the above, and the sort in between. */
+/* Whether lines of this dtype are sorted without items: as both of the above, and the sort in
+ * between. */
 static bool is_short(const hki_cuda_lines *lines, hk_dtype dtype)
 {
     return lines->inner == 1 && lines->size <= EACH * HKI_CUDA_BLOCK && dtype != HK_F64 &&
@@ -423,7 +424,8 @@ static hki_cuda_lines lines_of(const hki_tensor &x, int64_t axis, bool falls)
     return {lines.size, lines.inner, lines.count, falls, {}};
 }
 
-/* The first `kept` elements of each line, to y, which may be NULL, and where they were to indices. */
+/* The first `kept` elements of each line, to y, which may be NULL, and where they were to
+ * indices. */
 static void put_first(const hki_tensor &x, hki_cuda_stream *stream, const hki_cuda_lines *lines,
                       int64_t kept, void *y, int64_t *indices)
 {
@@ -463,8 +465,7 @@ void hki_cuda_call_topk(const hki_kernel_call *call, hki_cuda_stream *stream)
 }
 
 /* y becomes, where the indices of sorted lines say, the elements of dy. */
-template <class T>
-static void launch_unsorted(const hki_kernel_call *call, hki_cuda_stream *stream)
+template <class T> static void launch_unsorted(const hki_kernel_call *call, hki_cuda_stream *stream)
 {
     const hki_tensor &dy = call->in[0];
     const hki_cuda_lines lines = lines_of(dy, hki_options_of<hki_sort_options>(call)->axis, false);

@@ -31,12 +31,12 @@ HKI_DEVICE double root(double x)
 {
     return sqrt(x);
 }
-#define ROOT(value)    root(value)
+#define ROOT(value) root(value)
 
 #define UPDATE(name, count, setup, body, formula, doc)                                             \
     struct name {                                                                                  \
         static constexpr int slots = count;                                                        \
-        static __device__ constants prepare(const hki_update_options *o, double lr, double t) \
+        static __device__ constants prepare(const hki_update_options *o, double lr, double t)      \
         {                                                                                          \
             double k0 = 0, k1 = 0, k2 = 0, k3 = 0, k4 = 0;                                         \
             (void)t;                                                                               \
