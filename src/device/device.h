@@ -19,7 +19,7 @@ enum {
 
 typedef enum hki_device_kind { HKI_CPU, HKI_SIM, HKI_CUDA, HKI_DEVICE_KIND_COUNT } hki_device_kind;
 
-/* Of the rooms above: an operator call, and a tensor, as kernels are given them (op/op.h, array/array.h). */
+/* Of the rooms above: an operator call, and a tensor, as kernels are given them (op/kernel.h, array/tensor.h). */
 struct hki_kernel_call;
 struct hki_tensor;
 

@@ -30,7 +30,7 @@
  * HKI_OPTIONS_TABLE in scale.c. An operator without inputs (fill, random) and one with any_device take
  * an hk_device as their last argument.
  *
- * GPUs have kernels of their own: a function and a line in src/op/cuda/kernel_table.c; a call of an operator that has none
+ * GPUs have kernels of their own: a function and a line in src/op/cuda/cuda_kernels.def; a call of an operator that has none
  * fails there as unsupported.
  *
  * A row of elementwise.def is a whole operator: its line here, its kernels and those of its gradient follow from it.

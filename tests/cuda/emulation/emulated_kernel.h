@@ -70,7 +70,7 @@ template <typename T> struct points<T *, void> {
         return reinterpret_cast<const void *>(pointer);
     }
 };
-/* hki_cuda_tensor and the like */
+/* What has its elements at `data`. */
 template <typename T>
 struct points<T, std::enable_if_t<std::is_pointer<decltype(std::declval<T>().data)>::value>> {
     static const void *to(const T &tensor)
