@@ -27,11 +27,11 @@ bool hki_cuda_cast_reports(const hki_kernel_call *call);
 
 /* See hki_device_class.copy_tensor and .sum. */
 void hki_cuda_copy_tensor(hki_cuda_stream *stream, const hki_tensor *from, const hki_tensor *to);
+void hki_cuda_sum(hki_cuda_stream *stream, hk_dtype dtype, const void *const *inputs,
+                  int input_count, void *const *outputs, int output_count, size_t size);
 /* Copies operand 1 to operand 0, of a walk that fits into a path. False, with nothing launched:
  * not one of matrices, or of too small ones. */
 bool hki_cuda_transpose(hki_cuda_stream *stream, const hki_cuda_walk *walk, int item_bytes);
-void hki_cuda_sum(hki_cuda_stream *stream, hk_dtype dtype, const void *const *inputs,
-                  int input_count, void *const *outputs, int output_count, size_t size);
 
 /* ---- the bias of a layer, for products and convolutions; of float32 or float64 */
 
