@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_WORD = 40, HELP_COLUMN = 26 };
+enum { MAX_WORD = 40, MAX_WORDS = 512, HELP_COLUMN = 26, HELP_WIDTH = 64 };
 
 static int smaller(int a, int b)
 {
@@ -64,7 +64,29 @@ int options_complain(const command *self, const char *format, ...)
     return EXIT_USAGE;
 }
 
+/* "sgd, adam or adadelta". */
+static void join_words(const option_row *row, char *text, size_t bytes)
+{
+    const char *word;
+    size_t used = 0;
+    for (int i = 0; (word = row->words(i)) && used < bytes; i++)
+        used += (size_t)snprintf(text + used, bytes - used, "%s%s",
+                                 !i                  ? ""
+                                 : row->words(i + 1) ? ", "
+                                                     : " or ",
+                                 word);
+}
+
 /* ---- help ------------------------------------------------------------------------------------------ */
+
+static void print_lines(const char *text, FILE *stream)
+{
+    for (; *text; text++) {
+        fputc(*text, stream);
+        if (*text == '\n')
+            fprintf(stream, "%*s", HELP_COLUMN, "");
+    }
+}
 
 static void print_row(const option_row *row, FILE *stream)
 {
@@ -79,11 +101,17 @@ static void print_row(const option_row *row, FILE *stream)
         width = 0;
     }
     fprintf(stream, "%*s", HELP_COLUMN - width, "");
-    for (const char *c = row->help; *c; c++) {
-        fputc(*c, stream);
-        if (*c == '\n')
-            fprintf(stream, "%*s", HELP_COLUMN, "");
-    }
+    char words[MAX_WORDS] = "";
+    if (row->words)
+        join_words(row, words, sizeof words);
+    int column = 0;
+    for (char *c = words; *c; c++, column++)
+        if (*c == ' ' && column + (int)strcspn(c + 1, " ") >= HELP_WIDTH) {
+            *c = '\n';
+            column = -1;
+        }
+    print_lines(words, stream);
+    print_lines(row->help, stream);
     fputc('\n', stream);
 }
 
@@ -122,6 +150,8 @@ static const char *expected(const option_row *row, char *text, size_t bytes)
         snprintf(text, bytes, "a whole number from %.0f to %.0f", row->low, row->high);
     else if (row->type == OPTION_NUMBER)
         snprintf(text, bytes, "a number from %g to %g", row->low, row->high);
+    else if (row->type == OPTION_WORD)
+        join_words(row, text, bytes);
     else
         snprintf(text, bytes, "a %s", row->value);
     return text;
@@ -166,6 +196,13 @@ static bool set_value(const option_row *row, char *text, void *options)
     case OPTION_TEXT:
         *(const char **)field = text;
         return *text != '\0';
+    case OPTION_WORD:
+        for (int i = 0; row->words(i); i++)
+            if (!strcmp(text, row->words(i))) {
+                *(const char **)field = text;
+                return true;
+            }
+        break;
     case OPTION_FLAG:
         break;
     }
@@ -196,7 +233,7 @@ static bool parse_option(const command *self, int count, char **arguments, int *
     char *value = strchr(name, '=');
     size_t length = value ? (size_t)(value - name) : strlen(name);
     const option_row *row = find_row(self, name, length);
-    char text[200];
+    char text[MAX_WORDS];
     if (!row) {
         complain_unknown(self, name, length);
         return false;

@@ -14,7 +14,8 @@ typedef enum option_type {
     OPTION_FLAG,   /* bool */
     OPTION_INT,    /* int64_t in [low, high] */
     OPTION_NUMBER, /* double in [low, high] */
-    OPTION_TEXT    /* const char *, not empty, borrowed from the arguments */
+    OPTION_TEXT,   /* const char *, not empty, borrowed from the arguments */
+    OPTION_WORD    /* the same, and one of `words` */
 } option_type;
 
 typedef struct option_row {
@@ -24,6 +25,7 @@ typedef struct option_row {
     const char *value; /* what the value is called in the help: "N", "FILE" */
     const char *help;  /* lines end in \n, but for the last one */
     double low, high;
+    const char *(*words)(int index); /* NULL behind the last; `help` goes on behind them */
 } option_row;
 
 /* Rows of a table: the option's name, the struct and its field, ... */
@@ -33,19 +35,23 @@ typedef struct option_row {
     }
 #define OPTION_FLAG_ROW(name, type, field, help)                                                   \
     {                                                                                              \
-        name, OPTION_FLAG, offsetof(type, field), NULL, help, 0, 0                                 \
+        name, OPTION_FLAG, offsetof(type, field), NULL, help, 0, 0, NULL                           \
     }
 #define OPTION_TEXT_ROW(name, type, field, value, help)                                            \
     {                                                                                              \
-        name, OPTION_TEXT, offsetof(type, field), value, help, 0, 0                                \
+        name, OPTION_TEXT, offsetof(type, field), value, help, 0, 0, NULL                          \
+    }
+#define OPTION_WORD_ROW(name, type, field, words, help)                                            \
+    {                                                                                              \
+        name, OPTION_WORD, offsetof(type, field), "NAME", help, 0, 0, words                        \
     }
 #define OPTION_INT_ROW(name, type, field, low, high, help)                                         \
     {                                                                                              \
-        name, OPTION_INT, offsetof(type, field), "N", help, low, high                              \
+        name, OPTION_INT, offsetof(type, field), "N", help, low, high, NULL                        \
     }
 #define OPTION_NUMBER_ROW(name, type, field, low, high, help)                                      \
     {                                                                                              \
-        name, OPTION_NUMBER, offsetof(type, field), "X", help, low, high                           \
+        name, OPTION_NUMBER, offsetof(type, field), "X", help, low, high, NULL                     \
     }
 
 typedef struct command {

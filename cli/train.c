@@ -41,9 +41,8 @@ static const option_row rows[] = {
          "HOCKET_CPUS says, else cpu:0 with all cores)"),
     INT("batch-size", batch_size, 1, 1e9,
         "samples of a batch, on all devices together (default 256; texts: 64)"),
-    TEXT("optimizer", optimizer, "NAME",
-         "sgd, momentum, adam, adamw, rmsprop, adagrad or adadelta (default\n"
-         "sgd: plain gradient descent)"),
+    OPTION_WORD_ROW("optimizer", train_options, optimizer, hk_optimizer_method_at,
+                    "\n(default sgd: plain gradient descent)"),
     NUMBER("lr", lr, 0, 1e6,
            "learning rate (default: lenet 0.2; of sgd what the model does well\n"
            "with; of others theirs)"),
@@ -528,9 +527,10 @@ static bool find_wanted(training *self, const char *name)
         return false;
     }
     if (!check_options(self) ||
-        !find_schedule(&train_command, self->options.schedule, &self->schedule) ||
-        !find_optimizer(&train_command, &self->options.optimizer))
+        !find_schedule(&train_command, self->options.schedule, &self->schedule))
         return false;
+    if (self->options.optimizer && !strcmp(self->options.optimizer, "sgd"))
+        self->options.optimizer = NULL; /* plain gradient descent, without a state */
     fill_in(self);
     return true;
 }

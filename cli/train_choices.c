@@ -16,21 +16,3 @@ bool find_schedule(const command *owner, const char *name, lr_schedule *schedule
                      name);
     return false;
 }
-
-bool find_optimizer(const command *owner, const char **name)
-{
-    static const char *const names[] = {"momentum", "adam",    "adamw",
-                                        "rmsprop",  "adagrad", "adadelta"};
-    if (*name && !strcmp(*name, "sgd"))
-        *name = NULL;
-    if (!*name)
-        return true;
-    for (int i = 0; i < 6; i++)
-        if (!strcmp(*name, names[i]))
-            return true;
-    options_complain(owner,
-                     "--optimizer is \"%s\"; expected sgd, momentum, adam, adamw, rmsprop, "
-                     "adagrad or adadelta",
-                     *name);
-    return false;
-}

@@ -5,9 +5,7 @@
 #include "options.h"
 #include "trainer.h"
 
-/* Each is false, and said, where the word is none of them; NULL: not given. */
+/* False, and said, where the word is none of them; NULL: not given. */
 bool find_schedule(const command *owner, const char *name, lr_schedule *schedule);
-/* Plain gradient descent becomes NULL. */
-bool find_optimizer(const command *owner, const char **name);
 
 #endif

@@ -1,10 +1,13 @@
 /* opgen: writes what follows from the operator table.
  *
- *   opgen ROOT           include/hocket/ops.h and ops.hpp, src/op/api.c and docs/OPERATORS.md below ROOT
+ *   opgen ROOT           include/hocket/ops.h and ops.hpp, src/op/api.c and docs/OPERATORS.md below ROOT; and parts of
+ *                        files: optimisers and layers, in C and in Python
  *   opgen --check ROOT   fails, and says which, when one of them is not what it would write
  *
  * Either way it first checks that the table's entries are complete. */
+#include "nn/layer_table.h"
 #include "op/op.h"
+#include "op/update/update.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -437,21 +440,28 @@ static text make_header(void)
 
 #include "opgen_cxx.inc.c"
 
+/* ---- optimisers --------------------------------------------------------------------------------------------- */
+
+#include "opgen_methods.inc.c"
+
+/* ---- layers ------------------------------------------------------------------------------------------------- */
+
+#include "opgen_layers.inc.c"
+
 /* ---- files --------------------------------------------------------------------------------------------------- */
 
-static bool file_holds(const char *path, const text *wanted)
+/* What the file holds, empty where there is none. */
+static text read_file(const char *root, const char *name)
 {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    text out = text_create();
     FILE *file = fopen(path, "rb");
-    if (!file)
-        return false;
-    char *data = malloc(wanted->used + 1);
-    if (!data)
-        die("out of memory");
-    size_t used = fread(data, 1, wanted->used + 1, file);
-    bool same = used == wanted->used && memcmp(data, wanted->data, used) == 0;
-    fclose(file);
-    free(data);
-    return same;
+    out.used = file ? fread(out.data, 1, TEXT_BYTES - 1, file) : 0;
+    out.data[out.used] = '\0';
+    if (file)
+        fclose(file);
+    return out;
 }
 
 /* Leaves a file alone that is right, so that nothing is built again. */
@@ -459,7 +469,10 @@ static void put(const char *root, const char *name, text content, bool check_onl
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", root, name);
-    if (file_holds(path, &content)) {
+    text old = read_file(root, name);
+    bool same = !strcmp(old.data, content.data);
+    free(old.data);
+    if (same) {
         free(content.data);
         return;
     }
@@ -479,6 +492,24 @@ static void put(const char *root, const char *name, text content, bool check_onl
     free(content.data);
 }
 
+/* The part of a file between two texts, that which begins it and that which ends it, which stay. */
+static void put_part(const char *root, const char *name, const char *first, const char *last,
+                     text part, bool check_only)
+{
+    text old = read_file(root, name), new = text_create();
+    char *begin = strstr(old.data, first),
+         *end = begin ? strstr(begin + strlen(first), last) : NULL;
+    if (!end) {
+        fprintf(stderr, "opgen: %s: there is no part from \"%s\" to \"%s\"\n", name, first, last);
+        exit(1);
+    }
+    begin += strlen(first);
+    add(&new, "%.*s%s%s", (int)(begin - old.data), old.data, part.data, end);
+    free(old.data);
+    free(part.data);
+    put(root, name, new, check_only);
+}
+
 int main(int argc, char **argv)
 {
     bool check_only = argc == 3 && strcmp(argv[1], "--check") == 0;
@@ -492,5 +523,15 @@ int main(int argc, char **argv)
     put(root, "include/hocket/ops.hpp", make_cxx_header(), check_only);
     put(root, "src/op/api.c", make_api(), check_only);
     put(root, "docs/OPERATORS.md", make_docs(), check_only);
+    put_part(root, "include/hocket/optim.h", "as src/op/update/update.def says:\n *\n",
+             " *\n * options may be NULL.", make_methods(), check_only);
+    put_part(root, "python/hocket/optim.py",
+             "written by tools/opgen from src/op/update/update.def\n", "# ---- learning rates",
+             make_method_classes(), check_only);
+    put_part(root, "include/hocket/nn.h",
+             "written by tools/opgen ------------------------------------ */\n",
+             "\n/* ---- recurrent layers", make_layers(), check_only);
+    put_part(root, "python/hocket/nn/_layers.py", "written by tools/opgen from src/nn/layers.def\n",
+             "# ---- modules of modules", make_layer_classes(), check_only);
     return problems > 0;
 }

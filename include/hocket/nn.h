@@ -76,6 +76,11 @@ HK_API hk_module *hk_residual_layer(hk_module *body, hk_module *shortcut);
  * option_bytes bytes at options (its hk_<name>_options) are copied; NULL and 0: the defaults. */
 HK_API hk_module *hk_operator_layer(const char *name, const void *options, size_t option_bytes);
 
+/* The layer of that constructor, "group_norm" for hk_group_norm_layer, with its arguments in order: count numbers, of which those
+ * that are double there may be integers, and bool is 0 or 1. "layer_norm" takes axes and eps; "embedding" count, features and padding,
+ * -1: none. Of layers whose constructor takes numbers alone. For bindings. */
+HK_API hk_module *hk_layer_named(const char *name, const hk_number *arguments, int count);
+
 typedef struct hk_linear_layer_options {
     bool no_bias;
     hk_init init; /* of weight; bias is uniform in +-1 / sqrt(in) */
@@ -136,42 +141,11 @@ HK_AT_OPTIONS(hk_module *, hk_conv1d_layer, hk_conv1d_layer_options,
               (channels, size, options))
 #define hk_conv1d_layer(...) hk_conv1d_layer_at(HK_SOURCE, __VA_ARGS__)
 
-/* Square windows, stride 0: size. */
-HK_API hk_module *hk_max_pool2d_layer(int64_t size, int64_t stride, int64_t padding);
-HK_API hk_module *hk_avg_pool2d_layer(int64_t size, int64_t stride, int64_t padding);
-/* The same of sequences (n, channels, t). */
-HK_API hk_module *hk_max_pool1d_layer(int64_t size, int64_t stride, int64_t padding);
-HK_API hk_module *hk_avg_pool1d_layer(int64_t size, int64_t stride, int64_t padding);
-/* (n, channels, h, w) to (n, channels, rows, columns): as many windows as that. */
-HK_API hk_module *hk_adaptive_avg_pool2d_layer(int64_t rows, int64_t columns);
-HK_API hk_module *hk_adaptive_max_pool2d_layer(int64_t rows, int64_t columns);
-/* (n, channels, t) to (n, channels, size), likewise. */
-HK_API hk_module *hk_adaptive_avg_pool1d_layer(int64_t size);
-HK_API hk_module *hk_adaptive_max_pool1d_layer(int64_t size);
-/* The mean over all axes but the first two, which remain; and the largest element. */
-HK_API hk_module *hk_global_avg_pool_layer(void);
-HK_API hk_module *hk_global_max_pool_layer(void);
-/* (n, …) to (n, all the rest). */
-HK_API hk_module *hk_flatten_layer(void);
-
-/* hk_batch_norm_train, of (n, channels) or (n, channels, …), while training; else by the moving averages. gamma (channels),
- * ones, beta, zeros; buffers mean and variance. eps 0: 1e-5; momentum 0: 0.1. */
-HK_API hk_module *hk_batch_norm_layer(double eps, double momentum);
-/* (x - mean) / sqrt(variance + eps) * gamma + beta over the last axis (Ba et al. 2016); the variance biased; eps 0: 1e-5. gamma
- * (features), ones, beta, zeros. */
+/* hk_layer_norm_over_layer of the last axis. */
 HK_API hk_module *hk_layer_norm_layer(double eps);
-/* The same over the last so many axes together, whose shape gamma and beta have. */
+/* (x - mean) / sqrt(variance + eps) * gamma + beta over the last so many axes together (Ba et al. 2016); the variance biased; eps 0:
+ * 1e-5. gamma and beta have their shape: ones, zeros. */
 HK_API hk_module *hk_layer_norm_over_layer(int axes, double eps);
-/* x / sqrt(mean of x^2 + eps) * gamma over the last axis (Zhang, Sennrich 2019). gamma (features), ones. */
-HK_API hk_module *hk_rms_norm_layer(double eps);
-/* hk_group_norm of (n, channels, …): groups of channels, with all their positions, of each sample (Wu, He 2018). gamma
- * (channels), ones, beta, zeros. */
-HK_API hk_module *hk_group_norm_layer(int64_t groups, double eps);
-/* The same of each channel by itself, of (n, channels, t, …) (Ulyanov et al. 2016). */
-HK_API hk_module *hk_instance_norm_layer(double eps);
-/* While training each element is 0 with probability p in [0, 1), the others x / (1 - p) (Srivastava et al. 2014); numbers of the
- * calling thread's stream. Else x. */
-HK_API hk_module *hk_dropout_layer(double p);
 /* Rows of weight (count, features), normal at first, by integer indices (…): (…, features). float32. An index out of range fails
  * the result. */
 HK_API hk_module *hk_embedding_layer(int64_t count, int64_t features);
@@ -182,18 +156,63 @@ HK_API hk_module *hk_padded_embedding_layer(int64_t count, int64_t features, int
  * features) of a float dtype. */
 HK_API hk_array *hk_sinusoidal_positions(int64_t count, int64_t features, hk_dtype dtype,
                                          hk_device device);
-/* x (n, t, f) plus that. */
-HK_API hk_module *hk_sinusoidal_positions_layer(void);
-/* x (n, t, f), t at most count, plus the first t rows of weight (count, f), normal with deviation 0.02 at first. */
-HK_API hk_module *hk_learned_positions_layer(int64_t count);
 /* Of integers (…): bool (…, count), true at the first so many: the steps of sequences that are shorter than others. For
  * attention, (n, t) is to be reshaped to (n, 1, 1, t). */
 HK_API hk_array *hk_length_mask(hk_array *lengths, int64_t count);
 
-/* hk_scaled_dot_product_attention with several heads, which divide features. Inputs: x (n, t, f) for all three; or query (n, t, f),
- * key and value (n, s, g); and a mask that broadcasts to (n, heads, t, s). Gives (n, t, features). Children query, key, value and
- * output: linear layers. causal: positions see none behind them, and there is no mask. */
+/* ---- layers that are rows of src/nn/layers.def: written by tools/opgen ------------------------------------ */
+
+/* The largest of each square window; stride 0: size. */
+HK_API hk_module *hk_max_pool2d_layer(int64_t size, int64_t stride, int64_t padding);
+/* The mean of each square window; stride 0: size. */
+HK_API hk_module *hk_avg_pool2d_layer(int64_t size, int64_t stride, int64_t padding);
+/* The largest of each window of sequences (n, channels, t); stride 0: size. */
+HK_API hk_module *hk_max_pool1d_layer(int64_t size, int64_t stride, int64_t padding);
+/* The mean of each window of sequences (n, channels, t); stride 0: size. */
+HK_API hk_module *hk_avg_pool1d_layer(int64_t size, int64_t stride, int64_t padding);
+/* (n, channels, h, w) to (n, channels, rows, columns): the mean of each of as many windows. */
+HK_API hk_module *hk_adaptive_avg_pool2d_layer(int64_t rows, int64_t columns);
+/* (n, channels, h, w) to (n, channels, rows, columns): the largest of each of as many windows. */
+HK_API hk_module *hk_adaptive_max_pool2d_layer(int64_t rows, int64_t columns);
+/* (n, channels, t) to (n, channels, size): the mean of each of as many windows. */
+HK_API hk_module *hk_adaptive_avg_pool1d_layer(int64_t size);
+/* (n, channels, t) to (n, channels, size): the largest of each of as many windows. */
+HK_API hk_module *hk_adaptive_max_pool1d_layer(int64_t size);
+/* The mean over all axes but the first two, which remain. */
+HK_API hk_module *hk_global_avg_pool_layer(void);
+/* The largest over all axes but the first two, which remain. */
+HK_API hk_module *hk_global_max_pool_layer(void);
+/* (n, …) to (n, all the rest). */
+HK_API hk_module *hk_flatten_layer(void);
+/* hk_batch_norm_train, of (n, channels) or (n, channels, …), while training; else by the moving
+ * averages. gamma (channels), ones, beta, zeros; buffers mean and variance. eps 0: 1e-5.
+ * momentum 0: 0.1. */
+HK_API hk_module *hk_batch_norm_layer(double eps, double momentum);
+/* x / sqrt(mean of x^2 + eps) * gamma over the last axis (Zhang, Sennrich 2019). gamma
+ * (features), ones. eps 0: 1e-5. */
+HK_API hk_module *hk_rms_norm_layer(double eps);
+/* Of (n, channels, …): normalises groups of channels, with all their positions, of each sample
+ * (Wu, He 2018). gamma (channels), ones, beta, zeros. eps 0: 1e-5. */
+HK_API hk_module *hk_group_norm_layer(int64_t groups, double eps);
+/* Of (n, channels, t, …): normalises each channel of each sample (Ulyanov et al. 2016). gamma
+ * (channels), ones, beta, zeros. eps 0: 1e-5. */
+HK_API hk_module *hk_instance_norm_layer(double eps);
+/* While training each element is 0 with probability p in [0, 1), the others x / (1 - p)
+ * (Srivastava et al. 2014); numbers of the calling thread's stream. Else x. */
+HK_API hk_module *hk_dropout_layer(double p);
+/* x (n, t, f) plus sines and cosines of the position, as of hk_sinusoidal_positions (Vaswani et
+ * al. 2017). */
+HK_API hk_module *hk_sinusoidal_positions_layer(void);
+/* x (n, t, f), t at most count, plus the first t rows of weight (count, f), normal with
+ * deviation 0.02 at first. */
+HK_API hk_module *hk_learned_positions_layer(int64_t count);
+/* hk_scaled_dot_product_attention with several heads, which divide features. Inputs: x (n, t, f)
+ * for all three; or query (n, t, f), key and value (n, s, g); and a mask that broadcasts to (n,
+ * heads, t, s). Gives (n, t, features). Children query, key, value and output: linear layers.
+ * causal: positions see none behind them, and there is no mask. */
 HK_API hk_module *hk_attention_layer(int64_t features, int64_t heads, bool causal);
+
+/* ---- recurrent layers ------------------------------------------------------------------------------------- */
 
 typedef enum hk_recurrent_kind {
     HK_RECURRENT_TANH, /* h' = tanh(W x + b + U h + c) */

@@ -39,20 +39,27 @@ typedef struct hk_optimizer_options {
 } hk_optimizer_options;
 
 /* An optimiser of count parameters with attached gradients: contiguous, float32 or float64, on any devices; retained. method and
- * defaults of lr, (other values) are:
+ * defaults of lr, (other values) are, as src/op/update/update.def says:
  *
- *   "sgd"       0.01                             p -= lr g: like hk_sgd, but with a learning rate that replays see anew
- *   "momentum"  0.01 (momentum 0.9)              v = momentum v + g; p -= lr v            (Polyak 1964)
- *   "adam"      0.001 (0.9, 0.999, 1e-8)         p -= lr m / (sqrt(v) + epsilon)          (Kingma, Ba 2015)
- *   "adamw"     the same                         the same, weight decay apart             (Loshchilov, Hutter 2019)
- *   "rmsprop"   0.01 (rho 0.99, 1e-8)            p -= lr g / (sqrt(v) + epsilon)          (Hinton 2012)
- *   "adagrad"   0.01 (1e-10)                     v += g^2; p -= lr g / (sqrt(v) + epsilon) (Duchi et al. 2011)
- *   "adadelta"  1 (rho 0.9, 1e-6)                p -= lr sqrt(u + epsilon) / sqrt(v + epsilon) g   (Zeiler 2012)
+ *   "sgd"       0.01                        p -= lr g: like hk_sgd, but with a learning rate that
+ *                                           replays see anew
+ *   "momentum"  0.01 (momentum 0.9)         v = momentum v + g; p -= lr v (Polyak 1964), or
+ *                                           Nesterov's
+ *   "adam"      0.001 (0.9, 0.999, 1e-8)    p -= lr m / (sqrt(v) + epsilon) (Kingma, Ba 2015)
+ *   "adamw"     0.001 (0.9, 0.999, 1e-8)    Adam with the weight decay apart (Loshchilov, Hutter
+ *                                           2019)
+ *   "rmsprop"   0.01 (rho 0.99, 1e-8)       p -= lr g / (sqrt(v) + epsilon) (Hinton 2012)
+ *   "adagrad"   0.01 (1e-10)                v += g^2; p -= lr g / (sqrt(v) + epsilon) (Duchi et al.
+ *                                           2011)
+ *   "adadelta"  1.0 (rho 0.9, 1e-6)         p -= lr sqrt(u + epsilon) / sqrt(v + epsilon) g (Zeiler
+ *                                           2012)
  *
  * options may be NULL. Never NULL: what is wrong with the arguments is said by hk_optimizer_status, and steps of such an
  * optimiser fail its parameters. Issues calls that make the state; does not wait. */
 HK_API hk_optimizer *hk_optimizer_create(const char *method, hk_array *const *params, int count,
                                          const hk_optimizer_options *options);
+/* The names of the methods, in that order; NULL where index is out of range. Static. */
+HK_API const char *hk_optimizer_method_at(int index);
 /* Borrowed; ok, or what was wrong when it was made. NULL is no optimiser, which is said too. */
 HK_API const hk_status *hk_optimizer_status(const hk_optimizer *optimizer);
 /* One step: every parameter, and its state, from its gradient. Never waits, never recorded. A parameter that never had a

@@ -8,8 +8,8 @@ from ._creation import asarray as _asarray
 from .nn._module import Module as _Module
 
 __all__ = [
-    "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Averages", "Cosine", "EarlyStop", "Momentum", "Optimizer", "Plateau", "RMSprop",
-    "Step", "WarmUp", "accumulate_grads", "clip_grad_norm", "clip_grad_value", "sgd",
+    "SGD", "Averages", "Cosine", "EarlyStop", "Optimizer", "Plateau", "Step", "WarmUp", "accumulate_grads", "clip_grad_norm",
+    "clip_grad_value", "sgd",
 ]
 
 
@@ -412,12 +412,17 @@ class SGD(_Stateful):
         return super()._kept() if self.momentum != 0 else None
 
 
+# ---- methods, written by tools/opgen from src/op/update/update.def
+
+__all__ += ["Momentum", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta"]
+
+
 class Momentum(_Stateful):
     """v = momentum v + g; p -= lr v (Polyak 1964), or Nesterov's."""
     _method = "momentum"
 
     def __init__(self, params, lr=0.01, momentum=0.9, batch=1, weight_decay=0.0, nesterov=False, group=None):
-        super().__init__(params, lr, batch, weight_decay, momentum=_said(momentum), nesterov=nesterov, group=group)
+        _Stateful.__init__(self, params, lr, batch, weight_decay, momentum=_said(momentum), nesterov=nesterov, group=group)
 
 
 class Adam(_Stateful):
@@ -425,7 +430,7 @@ class Adam(_Stateful):
     _method = "adam"
 
     def __init__(self, params, lr=0.001, betas=(0.9, 0.999), epsilon=1e-8, batch=1, weight_decay=0.0, group=None):
-        super().__init__(params, lr, batch, weight_decay, beta1=_said(betas[0]), beta2=_said(betas[1]), epsilon=_said(epsilon), group=group)
+        _Stateful.__init__(self, params, lr, batch, weight_decay, beta1=_said(betas[0]), beta2=_said(betas[1]), epsilon=_said(epsilon), group=group)
 
 
 class AdamW(Adam):
@@ -433,7 +438,7 @@ class AdamW(Adam):
     _method = "adamw"
 
     def __init__(self, params, lr=0.001, betas=(0.9, 0.999), epsilon=1e-8, batch=1, weight_decay=0.01, group=None):
-        super().__init__(params, lr, betas, epsilon, batch, weight_decay, group)
+        _Stateful.__init__(self, params, lr, batch, weight_decay, beta1=_said(betas[0]), beta2=_said(betas[1]), epsilon=_said(epsilon), group=group)
 
 
 class RMSprop(_Stateful):
@@ -441,15 +446,15 @@ class RMSprop(_Stateful):
     _method = "rmsprop"
 
     def __init__(self, params, lr=0.01, rho=0.99, epsilon=1e-8, batch=1, weight_decay=0.0, group=None):
-        super().__init__(params, lr, batch, weight_decay, rho=_said(rho), epsilon=_said(epsilon), group=group)
+        _Stateful.__init__(self, params, lr, batch, weight_decay, rho=_said(rho), epsilon=_said(epsilon), group=group)
 
 
 class Adagrad(_Stateful):
-    """v += g²; p -= lr g / (sqrt(v) + epsilon) (Duchi et al. 2011)."""
+    """v += g^2; p -= lr g / (sqrt(v) + epsilon) (Duchi et al. 2011)."""
     _method = "adagrad"
 
     def __init__(self, params, lr=0.01, epsilon=1e-10, batch=1, weight_decay=0.0, group=None):
-        super().__init__(params, lr, batch, weight_decay, epsilon=_said(epsilon), group=group)
+        _Stateful.__init__(self, params, lr, batch, weight_decay, epsilon=_said(epsilon), group=group)
 
 
 class Adadelta(_Stateful):
@@ -457,7 +462,7 @@ class Adadelta(_Stateful):
     _method = "adadelta"
 
     def __init__(self, params, lr=1.0, rho=0.9, epsilon=1e-6, batch=1, weight_decay=0.0, group=None):
-        super().__init__(params, lr, batch, weight_decay, rho=_said(rho), epsilon=_said(epsilon), group=group)
+        _Stateful.__init__(self, params, lr, batch, weight_decay, rho=_said(rho), epsilon=_said(epsilon), group=group)
 
 
 # ---- learning rates by step: opt.lr = schedule(step) --------------------------------------------------------------

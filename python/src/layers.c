@@ -158,95 +158,6 @@ static hk_module *make_conv1d(PyObject *arguments)
     return init_from(init, &options.init) ? (hk_conv1d_layer)(channels, size, &options) : NULL;
 }
 
-static hk_module *make_pool(PyObject *arguments,
-                            hk_module *(*make)(int64_t size, int64_t stride, int64_t padding))
-{
-    long long size, stride, padding;
-    if (!PyArg_ParseTuple(arguments, "LLL", &size, &stride, &padding))
-        return NULL;
-    return make(size, stride, padding);
-}
-
-static hk_module *make_max_pool2d(PyObject *arguments)
-{
-    return make_pool(arguments, hk_max_pool2d_layer);
-}
-
-static hk_module *make_avg_pool2d(PyObject *arguments)
-{
-    return make_pool(arguments, hk_avg_pool2d_layer);
-}
-
-static hk_module *make_max_pool1d(PyObject *arguments)
-{
-    return make_pool(arguments, hk_max_pool1d_layer);
-}
-
-static hk_module *make_avg_pool1d(PyObject *arguments)
-{
-    return make_pool(arguments, hk_avg_pool1d_layer);
-}
-
-static hk_module *make_adaptive(PyObject *arguments, hk_module *(*make)(int64_t, int64_t))
-{
-    long long rows, columns;
-    return PyArg_ParseTuple(arguments, "LL", &rows, &columns) ? make(rows, columns) : NULL;
-}
-
-static hk_module *make_adaptive_avg(PyObject *arguments)
-{
-    return make_adaptive(arguments, hk_adaptive_avg_pool2d_layer);
-}
-
-static hk_module *make_adaptive_max(PyObject *arguments)
-{
-    return make_adaptive(arguments, hk_adaptive_max_pool2d_layer);
-}
-
-static hk_module *make_adaptive_line(PyObject *arguments, hk_module *(*make)(int64_t))
-{
-    long long size;
-    return PyArg_ParseTuple(arguments, "L", &size) ? make(size) : NULL;
-}
-
-static hk_module *make_adaptive_avg_line(PyObject *arguments)
-{
-    return make_adaptive_line(arguments, hk_adaptive_avg_pool1d_layer);
-}
-
-static hk_module *make_adaptive_max_line(PyObject *arguments)
-{
-    return make_adaptive_line(arguments, hk_adaptive_max_pool1d_layer);
-}
-
-static hk_module *make_plain(PyObject *arguments, hk_module *(*make)(void))
-{
-    return PyArg_ParseTuple(arguments, "") ? make() : NULL;
-}
-
-static hk_module *make_global_avg(PyObject *arguments)
-{
-    return make_plain(arguments, hk_global_avg_pool_layer);
-}
-
-static hk_module *make_global_max(PyObject *arguments)
-{
-    return make_plain(arguments, hk_global_max_pool_layer);
-}
-
-static hk_module *make_flatten(PyObject *arguments)
-{
-    return make_plain(arguments, hk_flatten_layer);
-}
-
-static hk_module *make_batch_norm(PyObject *arguments)
-{
-    double eps, momentum;
-    if (!PyArg_ParseTuple(arguments, "dd:BatchNorm", &eps, &momentum))
-        return NULL;
-    return hk_batch_norm_layer(eps, momentum);
-}
-
 static hk_module *make_batch_norm_over(PyObject *arguments)
 {
     PyObject *ranks;
@@ -255,72 +166,6 @@ static hk_module *make_batch_norm_over(PyObject *arguments)
         return NULL;
     hk_group *group = py_group_from(ranks);
     return group ? hk_batch_norm_over_layer(group, eps, momentum) : NULL;
-}
-
-static hk_module *make_layer_norm(PyObject *arguments)
-{
-    int axes;
-    double eps;
-    if (!PyArg_ParseTuple(arguments, "id:LayerNorm", &axes, &eps))
-        return NULL;
-    return axes == 1 ? hk_layer_norm_layer(eps) : hk_layer_norm_over_layer(axes, eps);
-}
-
-static hk_module *make_rms_norm(PyObject *arguments)
-{
-    double eps;
-    return PyArg_ParseTuple(arguments, "d:RMSNorm", &eps) ? hk_rms_norm_layer(eps) : NULL;
-}
-
-static hk_module *make_group_norm(PyObject *arguments)
-{
-    long long groups;
-    double eps;
-    if (!PyArg_ParseTuple(arguments, "Ld:GroupNorm", &groups, &eps))
-        return NULL;
-    return hk_group_norm_layer(groups, eps);
-}
-
-static hk_module *make_instance_norm(PyObject *arguments)
-{
-    double eps;
-    return PyArg_ParseTuple(arguments, "d:InstanceNorm", &eps) ? hk_instance_norm_layer(eps) : NULL;
-}
-
-static hk_module *make_dropout(PyObject *arguments)
-{
-    double p;
-    return PyArg_ParseTuple(arguments, "d:Dropout", &p) ? hk_dropout_layer(p) : NULL;
-}
-
-static hk_module *make_embedding(PyObject *arguments)
-{
-    long long count, features, padding; /* -1: none */
-    if (!PyArg_ParseTuple(arguments, "LLL:Embedding", &count, &features, &padding))
-        return NULL;
-    return padding == -1 ? hk_embedding_layer(count, features)
-                         : hk_padded_embedding_layer(count, features, padding);
-}
-
-static hk_module *make_sinusoidal(PyObject *arguments)
-{
-    return make_plain(arguments, hk_sinusoidal_positions_layer);
-}
-
-static hk_module *make_positions(PyObject *arguments)
-{
-    long long count;
-    return PyArg_ParseTuple(arguments, "L:Positions", &count) ? hk_learned_positions_layer(count)
-                                                              : NULL;
-}
-
-static hk_module *make_attention(PyObject *arguments)
-{
-    long long features, heads;
-    int causal;
-    if (!PyArg_ParseTuple(arguments, "LLp:Attention", &features, &heads, &causal))
-        return NULL;
-    return hk_attention_layer(features, heads, causal);
 }
 
 static hk_module *make_recurrent(PyObject *arguments)
@@ -353,31 +198,31 @@ static const struct {
     {"conv2d", make_conv2d},
     {"conv2d_transpose", make_conv2d_transpose},
     {"conv1d", make_conv1d},
-    {"max_pool2d", make_max_pool2d},
-    {"avg_pool2d", make_avg_pool2d},
-    {"max_pool1d", make_max_pool1d},
-    {"avg_pool1d", make_avg_pool1d},
-    {"adaptive_avg_pool2d", make_adaptive_avg},
-    {"adaptive_max_pool2d", make_adaptive_max},
-    {"adaptive_avg_pool1d", make_adaptive_avg_line},
-    {"adaptive_max_pool1d", make_adaptive_max_line},
-    {"global_avg_pool", make_global_avg},
-    {"global_max_pool", make_global_max},
-    {"flatten", make_flatten},
-    {"batch_norm", make_batch_norm},
     {"batch_norm_over", make_batch_norm_over},
-    {"layer_norm", make_layer_norm},
-    {"rms_norm", make_rms_norm},
-    {"group_norm", make_group_norm},
-    {"instance_norm", make_instance_norm},
-    {"dropout", make_dropout},
-    {"embedding", make_embedding},
-    {"attention", make_attention},
     {"recurrent", make_recurrent},
     {"recurrent_stack", make_recurrent_stack},
-    {"sinusoidal_positions", make_sinusoidal},
-    {"learned_positions", make_positions},
 };
+
+/* Of those whose constructors take numbers alone. */
+static hk_module *make_named(const char *kind, PyObject *arguments)
+{
+    enum { MOST = 8 };
+    hk_number values[MOST];
+    const Py_ssize_t count = PyTuple_Size(arguments);
+    for (Py_ssize_t i = 0; i < count && i < MOST; i++) {
+        PyObject *value = PyTuple_GetItem(arguments, i);
+        if (PyIndex_Check(value)) {
+            PyObject *whole = PyNumber_Index(value);
+            values[i] = hk_number_of_int(whole ? PyLong_AsLongLong(whole) : -1);
+            Py_XDECREF(whole);
+        } else {
+            values[i] = hk_number_of_real(PyFloat_AsDouble(value));
+        }
+        if (PyErr_Occurred())
+            return NULL;
+    }
+    return hk_layer_named(kind, values, (int)count);
+}
 
 /* _layer(kind, arguments) */
 static PyObject *make_layer(PyObject *self, PyObject *arguments)
@@ -387,13 +232,12 @@ static PyObject *make_layer(PyObject *self, PyObject *arguments)
     PyObject *of;
     if (!PyArg_ParseTuple(arguments, "sO!", &kind, &PyTuple_Type, &of))
         return NULL;
+    hk_module *(*make)(PyObject *) = NULL;
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
-        if (strcmp(kind, makers[i].name) == 0) {
-            hk_module *module = makers[i].make(of);
-            return module ? layer_or_raise(module) : NULL;
-        }
-    PyErr_Format(PyExc_SystemError, "hocket: there is no layer %s", kind);
-    return NULL;
+        if (strcmp(kind, makers[i].name) == 0)
+            make = makers[i].make;
+    hk_module *module = make ? make(of) : make_named(kind, of);
+    return module ? layer_or_raise(module) : NULL;
 }
 
 /* ---- using ---------------------------------------------------------------------------------------------------- */

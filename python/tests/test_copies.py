@@ -23,9 +23,9 @@ X, Y = np.linspace(-1, 1, 12, dtype="float32").reshape(4, 3), np.arange(4.0, dty
 KINDS = {
     "SGD": lambda net: optim.SGD(net, .1, batch=2, weight_decay=.01), "Momentum": lambda net: optim.Momentum(net, .1, .8, nesterov=True),
     "Adam": lambda net: optim.Adam(net, .1, (.8, .9), 1e-4), "AdamW": lambda net: optim.AdamW(net, .1, weight_decay=.2),
-    "RMSprop": lambda net: optim.RMSprop(net, .1, .8), "Adagrad": lambda net: optim.Adagrad(net, .1),
-    "Adadelta": lambda net: optim.Adadelta(net, .5),
+    "RMSprop": lambda net: optim.RMSprop(net, .1, .8),
 }
+KINDS.update((name, lambda net, kind=kind: kind(net, .5)) for name, kind in vars(optim).items() if hasattr(kind, "_method") and name not in KINDS)
 
 
 def network():

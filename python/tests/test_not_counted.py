@@ -231,9 +231,7 @@ def test_padding_of_an_embedding():
 # ---- updates --------------------------------------------------------------------------------------------------------
 
 
-OPTIMISERS = [lambda p, **o: optim.SGD(p, **o), lambda p, **o: optim.Momentum(p, **o), lambda p, **o: optim.Adam(p, **o),
-              lambda p, **o: optim.AdamW(p, weight_decay=0, **o), lambda p, **o: optim.RMSprop(p, **o),
-              lambda p, **o: optim.Adagrad(p, **o), lambda p, **o: optim.Adadelta(p, **o)]
+OPTIMISERS = [lambda p, kind=kind, **o: kind(p, weight_decay=0, **o) for kind in vars(optim).values() if hasattr(kind, "_method")]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -1,26 +1,21 @@
 /* Attention with several heads: four linear layers around the operator. */
 #include "nn/cache.h"
+#include "nn/layer_table.h"
 
 #include <hocket/hocket.h>
 
-typedef struct attention_layer {
-    int64_t features, heads;
-    bool causal;
-} attention_layer;
-
 /* (n, t, features) as (n, heads, t, features / heads), of one of the layers. */
-static hk_array *heads_of(hk_module *self, const char *name, hk_array *x)
+static hk_array *heads_of(hk_module *self, const char *name, hk_array *x, int64_t features,
+                          int64_t heads)
 {
-    const attention_layer *layer = self->options;
     hk_array *y = (hk_forward)(hk_module_child(self, name), x);
-    y = (hk_reshape)(y, hk_shape(hk_dim(y, 0), hk_dim(y, 1), layer->heads,
-                                 layer->features / layer->heads));
+    y = (hk_reshape)(y, hk_shape(hk_dim(y, 0), hk_dim(y, 1), heads, features / heads));
     return (hk_permute_dims)(y, hk_shape(0, 2, 1, 3));
 }
 
-static hk_array *attention_forward(hk_module *self, hk_array *const *inputs, int count)
+hk_array *hki_attend(hk_module *self, hk_array *const *inputs, int count, int64_t features,
+                     int64_t heads, bool causal)
 {
-    const attention_layer *layer = self->options;
     if (count != 1 && count != 3 && count != 4)
         return hki_array_create_failed(NULL, self->kind, inputs, count, HK_INVALID_ARGUMENT,
                                        "there are %d inputs, but must be 1 (x), 3 (query, key, "
@@ -33,33 +28,29 @@ static hk_array *attention_forward(hk_module *self, hk_array *const *inputs, int
                 "input %d has %d axes, but must have 3: samples, positions, features", i,
                 inputs[i]->shape.ndim);
     const bool of_itself = count == 1 || (inputs[1] == inputs[0] && inputs[2] == inputs[0]);
-    if (of_itself && (!layer->causal || count > 3) && hki_cache_is_entered())
+    if (of_itself && (!causal || count > 3) && hki_cache_is_entered())
         return hki_cache_refusal(self, inputs, count);
-    hk_array *query = heads_of(self, "query", inputs[0]);
-    hk_array *key = heads_of(self, "key", inputs[count > 1 ? 1 : 0]);
-    hk_array *value = heads_of(self, "value", inputs[count > 1 ? 2 : 0]);
+    hk_array *query = heads_of(self, "query", inputs[0], features, heads);
+    hk_array *key = heads_of(self, "key", inputs[count > 1 ? 1 : 0], features, heads);
+    hk_array *value = heads_of(self, "value", inputs[count > 1 ? 2 : 0], features, heads);
     hk_array *y =
         of_itself && hki_cache_is_entered()
             ? hki_cache_attend(self, query, key, value)
             : (hk_scaled_dot_product_attention)(query, key, value, count > 3 ? inputs[3] : NULL,
                                                 &(hk_scaled_dot_product_attention_options){
-                                                    .causal = layer->causal});
+                                                    .causal = causal});
     y = (hk_permute_dims)(y, hk_shape(0, 2, 1, 3));
-    y = (hk_reshape)(y, hk_shape(hk_dim(y, 0), hk_dim(y, 1), layer->features));
+    y = (hk_reshape)(y, hk_shape(hk_dim(y, 0), hk_dim(y, 1), features));
     return (hk_forward)(hk_module_child(self, "output"), y);
 }
 
-hk_module *hk_attention_layer(int64_t features, int64_t heads, bool causal)
+void hki_attention_begin(hk_module *self, int64_t features, int64_t heads)
 {
     static const char *const names[] = {"query", "key", "value", "output"};
-    const attention_layer layer = {.features = features, .heads = heads, .causal = causal};
-    hk_module *self = hki_layer_create("attention", attention_forward, &layer, sizeof layer);
     if (features < 1 || heads < 1 || features % heads != 0)
         hki_module_fail(self, HK_INVALID_ARGUMENT,
-                        "features is %lld and heads %lld, but both must be at least 1, and heads "
-                        "must divide features",
+                        "features is %lld and heads %lld, but heads must divide features",
                         (long long)features, (long long)heads);
     for (int i = 0; i < 4; i++)
         hk_module_add(self, names[i], (hk_linear_layer)(features, NULL));
-    return self;
 }

@@ -188,7 +188,7 @@ static void test_norms(void)
     CHECK(says(hk_wait(hk_forward(layer, normal(hk_shape(3, 4)))), "x has 2 axes"));
     hk_module_release(layer);
     CHECK(is_refused(hk_rms_norm_layer(-1), "eps is -1"));
-    CHECK(is_refused(hk_group_norm_layer(0, 0), "groups is 0, but must be from 1"));
+    CHECK(is_refused(hk_group_norm_layer(0, 0), "groups is 0, but must be at least 1"));
     CHECK(is_refused(hk_layer_norm_over_layer(-1, 0), "axes is -1"));
 }
 
@@ -314,6 +314,30 @@ static void test_padded_embedding(void)
     hk_module_release(layer);
     CHECK(is_refused(hk_padded_embedding_layer(4, 3, 4), "padding is 4, but must be in [0, 4)"));
     CHECK(is_refused(hk_padded_embedding_layer(4, 3, -1), "padding is -1"));
+}
+
+/* By name, with numbers. */
+static void test_named(void)
+{
+    HK_SCOPE;
+    hk_array *x = normal(hk_shape(2, 4, 5));
+    const hk_number numbers[] = {hk_number_of_int(2), hk_number_of_real(0.5), hk_number_of_int(1)};
+    hk_module *layer = hk_layer_named("group_norm", numbers, 2),
+              *other = hk_group_norm_layer(2, 0.5);
+    CHECK(same(hk_forward(layer, x), hk_forward(other, x)));
+    hk_module_release(layer);
+    hk_module_release(other);
+    layer =
+        hk_layer_named("rms_norm", numbers, 1); /* an integer, where the constructor takes double */
+    CHECK(hk_ok(hk_module_status(layer)));
+    hk_module_release(layer);
+    CHECK(is_refused(hk_layer_named("group_norm", numbers + 1, 2), "groups is no whole number"));
+    CHECK(is_refused(hk_layer_named("group_norm", numbers, 3), "count is 3, but must be 2"));
+    CHECK(is_refused(hk_layer_named("no_norm", numbers, 1), "\"no_norm\""));
+    CHECK(is_refused(hk_layer_named(NULL, numbers, 1), "\"NULL\""));
+    CHECK(is_refused(hk_dropout_layer(1), "p is 1, but must be in [0, 1)"));
+    CHECK(is_refused(hk_batch_norm_layer(0, 2), "momentum is 2, but must be in [0, 1]"));
+    CHECK(is_refused(hk_max_pool2d_layer(2, -1, 0), "stride is -1, but must be 0 or more"));
 }
 
 /* ---- captured ----------------------------------------------------------------------------------------- */
@@ -472,6 +496,7 @@ int main(void)
     test_positions();
     test_lengths();
     test_padded_embedding();
+    test_named();
     test_captured();
     test_norms();
     test_batch_norms();

@@ -1,5 +1,5 @@
 /* The arrays of a tree under the names that others give them. */
-#include "nn/module.h"
+#include "nn/layer_table.h"
 
 #include "base/text.h"
 
@@ -7,44 +7,36 @@
 
 /* ---- what layers have ------------------------------------------------------------------------------------ */
 
-/* An array of a layer; of what a layer has not, and others do, `own` is empty. */
-typedef struct row {
-    const char *own, *torch;
-    bool is_bias, is_buffer;
-} row;
+const hki_layer_array hki_no_arrays[] = {{NULL}},
+                      hki_weight[] = {{"weight", "weight", false, false}, {NULL}},
+                      hki_scale[] = {{"gamma", "weight", false, false}, {NULL}},
+                      hki_scale_and_shift[] = {{"gamma", "weight", false, false},
+                                               {"beta", "bias", false, false},
+                                               {NULL}},
+                      hki_arrays_of_batches[] = {{"gamma", "weight", false, false},
+                                                 {"beta", "bias", false, false},
+                                                 {"mean", "running_mean", false, true},
+                                                 {"variance", "running_var", false, true},
+                                                 {"", "num_batches_tracked", false, true},
+                                                 {NULL}};
+static const hki_layer_array weight_and_bias[] = {{"weight", "weight", false, false},
+                                                  {"bias", "bias", true, false},
+                                                  {NULL}},
+                             recurrent[] = {{"weight_ih", "weight_ih_l0", false, false},
+                                            {"weight_hh", "weight_hh_l0", false, false},
+                                            {"bias_ih", "bias_ih_l0", false, false},
+                                            {"bias_hh", "bias_hh_l0", false, false},
+                                            {NULL}};
 
-enum { MOST_ROWS = 6 };
-static const row weight_and_bias[MOST_ROWS] = {{"weight", "weight", false, false},
-                                               {"bias", "bias", true, false}},
-                 weight[MOST_ROWS] = {{"weight", "weight", false, false}},
-                 scale[MOST_ROWS] = {{"gamma", "weight", false, false}},
-                 scale_and_shift[MOST_ROWS] = {{"gamma", "weight", false, false},
-                                               {"beta", "bias", false, false}},
-                 of_batches[MOST_ROWS] = {{"gamma", "weight", false, false},
-                                          {"beta", "bias", false, false},
-                                          {"mean", "running_mean", false, true},
-                                          {"variance", "running_var", false, true},
-                                          {"", "num_batches_tracked", false, true}},
-                 recurrent[MOST_ROWS] = {{"weight_ih", "weight_ih_l0", false, false},
-                                         {"weight_hh", "weight_hh_l0", false, false},
-                                         {"bias_ih", "bias_ih_l0", false, false},
-                                         {"bias_hh", "bias_hh_l0", false, false}};
-
+/* Of layers that are no row of layers.def. */
 static const struct {
     const char *kind;
-    const row *rows;
+    const hki_layer_array *rows;
 } layers[] = {{"linear", weight_and_bias},
               {"conv1d", weight_and_bias},
               {"conv2d", weight_and_bias},
               {"conv2d_transpose", weight_and_bias},
-              {"embedding", weight},
-              {"learned_positions", weight},
-              {"batch_norm", of_batches},
-              {"batch_norm_over", of_batches},
-              {"layer_norm", scale_and_shift},
-              {"rms_norm", scale},
-              {"group_norm", scale_and_shift},
-              {"instance_norm", scale_and_shift},
+              {"batch_norm_over", hki_arrays_of_batches},
               {"rnn", recurrent},
               {"gru", recurrent},
               {"lstm", recurrent}};
@@ -55,17 +47,20 @@ static bool is_layer(const hk_module *self, const char *kind)
 }
 
 /* NULL: a module of which nothing is known before its first call. */
-static const row *rows_of(const hk_module *self)
+static const hki_layer_array *rows_of(const hk_module *self)
 {
+    const hki_layer_kind *kind = hki_layer_kind_find(self->layer);
+    if (kind)
+        return kind->arrays;
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
         if (is_layer(self, layers[i].kind))
             return layers[i].rows;
     return NULL;
 }
 
-static const row *row_of(const row *rows, const char *own)
+static const hki_layer_array *row_of(const hki_layer_array *rows, const char *own)
 {
-    for (int i = 0; rows && i < MOST_ROWS && rows[i].own; i++)
+    for (int i = 0; rows && rows[i].own; i++)
         if (!strcmp(rows[i].own, own))
             return &rows[i];
     return NULL;
@@ -103,8 +98,8 @@ static void join(char *to, const char *above, const char *name)
     hki_format(to, HK_MODULE_PATH_BYTES, "%s", joined); /* which may be `above` */
 }
 
-static void name_array(const listing *self, const place *at, const row *its, const char *own,
-                       char *to)
+static void name_array(const listing *self, const place *at, const hki_layer_array *its,
+                       const char *own, char *to)
 {
     char name[HKI_MODULE_NAME_BYTES * 2];
     if (self->style == HK_NAMES_OWN || !its)
@@ -116,7 +111,7 @@ static void name_array(const listing *self, const place *at, const row *its, con
     join(to, at->name, name);
 }
 
-static void add(listing *self, const place *at, const row *its, const char *own,
+static void add(listing *self, const place *at, const hki_layer_array *its, const char *own,
                 const hki_module_value *value)
 {
     const int i = self->count++;
@@ -135,8 +130,8 @@ static void add(listing *self, const place *at, const row *its, const char *own,
 /* The module's own; those of layers that have not been called are known all the same. */
 static void list_own(listing *self, const hk_module *module, const place *at)
 {
-    const row *rows = rows_of(module);
-    for (int i = 0; rows && i < MOST_ROWS && rows[i].own; i++) {
+    const hki_layer_array *rows = rows_of(module);
+    for (int i = 0; rows && rows[i].own; i++) {
         const hki_module_value *value = find(module, rows[i].own);
         const bool is_passed = !*rows[i].own;
         const bool is_awaited = module->shape.ndim < 0 && !(rows[i].is_bias && module->has_no_bias);

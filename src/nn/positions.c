@@ -1,5 +1,6 @@
 /* Where in a sequence something is: encodings of positions, and masks of sequences that have ended. */
 #include "nn/cache.h"
+#include "nn/layer_table.h"
 
 #include "base/source.h"
 #include "op/op.h"
@@ -52,17 +53,12 @@ hk_array *(hk_sinusoidal_positions)(int64_t count, int64_t features, hk_dtype dt
     return (hk_cast)((hk_slice)(all, 1, 0, features), dtype);
 }
 
-/* x of samples, positions, features; else a failed array in *refused. */
-static hk_array *sequence(hk_module *self, hk_array *const *inputs, hk_array **refused)
+/* x is not of samples, positions, features. */
+static hk_array *refused(hk_module *self, hk_array *x)
 {
-    hk_array *x = hki_module_input(inputs, 3, self->kind, refused);
-    if (!x || x->shape.ndim == 3)
-        return x;
-    *refused = hki_array_create_failed(NULL, self->kind, inputs, 1, HK_INVALID_ARGUMENT,
-                                       "x has %d axes, but must have 3: samples, positions, "
-                                       "features",
-                                       x->shape.ndim);
-    return NULL;
+    return hki_array_create_failed(NULL, self->kind, &x, 1, HK_INVALID_ARGUMENT,
+                                   "x has %d axes, but must have 3: samples, positions, features",
+                                   x->shape.ndim);
 }
 
 static bool fits(const hk_array *kept, hk_array *x, int64_t count)
@@ -81,12 +77,10 @@ static hk_array *rows_of(hk_array *all, hk_array *x)
 }
 
 /* Computed anew for a longer sequence only, and where the old ones failed. */
-static hk_array *sinusoidal_forward(hk_module *self, hk_array *const *inputs, int count)
+hk_array *hki_add_sinusoidal_positions(hk_module *self, hk_array *x)
 {
-    hk_array *refused = NULL, *x = sequence(self, inputs, &refused);
-    (void)count;
-    if (!x)
-        return refused;
+    if (x->shape.ndim != 3)
+        return refused(self, x);
     const int64_t wanted =
         hki_cache_capacity() > hk_dim(x, 1) ? hki_cache_capacity() : hk_dim(x, 1);
     if (!fits(self->kept, x, wanted)) {
@@ -99,34 +93,17 @@ static hk_array *sinusoidal_forward(hk_module *self, hk_array *const *inputs, in
     return (hk_add)(x, rows_of(self->kept, x));
 }
 
-hk_module *hk_sinusoidal_positions_layer(void)
-{
-    return hki_layer_create("sinusoidal_positions", sinusoidal_forward, NULL, 0);
-}
-
 /* ---- learned ------------------------------------------------------------------------------------------------ */
 
-static hk_array *learned_forward(hk_module *self, hk_array *const *inputs, int count)
+hk_array *hki_add_learned_positions(hk_module *self, hk_array *x, int64_t most)
 {
     static const hk_init small = {.kind = HK_INIT_NORMAL, .value = 0.02};
-    const int64_t most = *(const int64_t *)self->options;
-    hk_array *refused = NULL, *x = sequence(self, inputs, &refused);
-    (void)count;
-    if (!x)
-        return refused;
+    if (x->shape.ndim != 3)
+        return refused(self, x);
     if (hk_dim(x, 1) > most)
-        return hki_array_create_failed(NULL, self->kind, inputs, 1, HK_INVALID_ARGUMENT,
+        return hki_array_create_failed(NULL, self->kind, &x, 1, HK_INVALID_ARGUMENT,
                                        "x has %lld positions, but the layer knows %lld",
                                        (long long)hk_dim(x, 1), (long long)most);
     hk_array *weight = hk_module_parameter(self, "weight", hk_shape(most, hk_dim(x, 2)), &small, x);
     return (hk_add)(x, rows_of(weight, x));
-}
-
-hk_module *hk_learned_positions_layer(int64_t count)
-{
-    hk_module *self = hki_layer_create("learned_positions", learned_forward, &count, sizeof count);
-    if (count < 1)
-        hki_module_fail(self, HK_INVALID_ARGUMENT, "count is %lld, but must be at least 1",
-                        (long long)count);
-    return self;
 }

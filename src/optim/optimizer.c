@@ -12,25 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Options that not all methods have. */
-enum { MOMENTUM = 1, BETAS = 2, RHO = 4, EPSILON = 8 };
-
 typedef struct update_method {
     const char *name;
     const hk_op *op;
-    double lr, beta1, beta2,
-        epsilon; /* defaults; beta1 is momentum, or rho, of methods that have these */
+    double lr, first, second, epsilon; /* defaults */
     int has;
 } update_method;
 
 static const update_method methods[] = {
-    {"sgd", &hki_op_descent_update, 0.01, 0, 0, 0, 0},
-    {"momentum", &hki_op_momentum_update, 0.01, 0.9, 0, 0, MOMENTUM},
-    {"adam", &hki_op_adam_update, 0.001, 0.9, 0.999, 1e-8, BETAS | EPSILON},
-    {"adamw", &hki_op_adamw_update, 0.001, 0.9, 0.999, 1e-8, BETAS | EPSILON},
-    {"rmsprop", &hki_op_rmsprop_update, 0.01, 0.99, 0, 1e-8, RHO | EPSILON},
-    {"adagrad", &hki_op_adagrad_update, 0.01, 0, 0, 1e-10, EPSILON},
-    {"adadelta", &hki_op_adadelta_update, 1, 0.9, 0, 1e-6, RHO | EPSILON},
+#define METHOD(update, name, class, options, lr, first, second, epsilon, decay, text)              \
+    {#name, &hki_op_##update, lr, first, second, epsilon, options},
+#include "op/update/update.def"
 };
 enum { METHOD_COUNT = sizeof methods / sizeof *methods };
 
@@ -80,13 +72,13 @@ static const hk_status *check_options(const update_method *method,
         {"batch", options->batch, is_amount(options->batch), "finite and not below 0", 0},
         {"weight_decay", options->weight_decay, is_amount(options->weight_decay),
          "finite and not below 0", 0},
-        {"momentum", options->momentum, is_rate(options->momentum), "in [0, 1)", MOMENTUM},
-        {"beta1", options->beta1, is_rate(options->beta1), "in [0, 1)", BETAS},
-        {"beta2", options->beta2, is_rate(options->beta2), "in [0, 1)", BETAS},
-        {"rho", options->rho, is_rate(options->rho), "in [0, 1)", RHO},
+        {"momentum", options->momentum, is_rate(options->momentum), "in [0, 1)", HKI_HAS_MOMENTUM},
+        {"beta1", options->beta1, is_rate(options->beta1), "in [0, 1)", HKI_HAS_BETAS},
+        {"beta2", options->beta2, is_rate(options->beta2), "in [0, 1)", HKI_HAS_BETAS},
+        {"rho", options->rho, is_rate(options->rho), "in [0, 1)", HKI_HAS_RHO},
         {"epsilon", options->epsilon, is_amount(options->epsilon), "finite and not below 0",
-         EPSILON},
-        {"nesterov", options->nesterov, true, "", MOMENTUM},
+         HKI_HAS_EPSILON},
+        {"nesterov", options->nesterov, true, "", HKI_HAS_MOMENTUM},
     };
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
         if (!checks[i].is_good)
@@ -102,15 +94,15 @@ static const hk_status *check_options(const update_method *method,
 static void take_options(hk_optimizer *self, const hk_optimizer_options *given)
 {
     const update_method *method = self->method;
-    const double first = method->has & MOMENTUM ? given->momentum
-                         : method->has & RHO    ? given->rho
-                                                : given->beta1;
+    const double first = method->has & HKI_HAS_MOMENTUM ? given->momentum
+                         : method->has & HKI_HAS_RHO    ? given->rho
+                                                        : given->beta1;
     self->lr = hki_option_or(given->lr, method->lr) + 0.0;
     self->options = (hki_update_options){
         .batch = given->batch,
         .weight_decay = given->weight_decay,
-        .beta1 = hki_option_or(first, method->beta1),
-        .beta2 = hki_option_or(given->beta2, method->beta2),
+        .beta1 = hki_option_or(first, method->first),
+        .beta2 = hki_option_or(given->beta2, method->second),
         .epsilon = hki_option_or(given->epsilon, method->epsilon),
         .nesterov = given->nesterov,
     };
@@ -137,6 +129,17 @@ static const hk_status *check_param(hk_array *x, int index)
     return NULL;
 }
 
+static const hk_status *refuse_method(const char *name)
+{
+    char known[512];
+    size_t used = 0;
+    for (int i = 0; i < METHOD_COUNT; i++)
+        used += (size_t)hki_format(known + used, sizeof known - used, "%s%s", i ? ", " : "",
+                                   methods[i].name);
+    return hki_status_create(HK_INVALID_ARGUMENT, NULL, "method is \"%s\", but must be one of %s",
+                             name, known);
+}
+
 static const hk_status *check(const char *name, hk_array *const *params, int count,
                               const hk_optimizer_options *options, const update_method **method)
 {
@@ -148,10 +151,7 @@ static const hk_status *check(const char *name, hk_array *const *params, int cou
         if (strcmp(methods[i].name, name) == 0)
             *method = &methods[i];
     if (!*method)
-        return hki_status_create(HK_INVALID_ARGUMENT, NULL,
-                                 "method is \"%s\", but must be one of sgd, momentum, adam, adamw, "
-                                 "rmsprop, adagrad, adadelta",
-                                 name);
+        return refuse_method(name);
     const hk_status *error = check_options(*method, options);
     for (int i = 0; i < count && !error; i++)
         error = check_param(params[i], i);
@@ -366,6 +366,11 @@ void(hk_optimizer_set_lr)(hk_optimizer *self, double lr)
 double hk_optimizer_get_lr(const hk_optimizer *self)
 {
     return self ? self->lr : NAN;
+}
+
+const char *hk_optimizer_method_at(int index)
+{
+    return index >= 0 && index < METHOD_COUNT ? methods[index].name : NULL;
 }
 
 const char *hk_optimizer_get_method(const hk_optimizer *self)

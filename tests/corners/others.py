@@ -342,14 +342,12 @@ def updates(kind, random):
     """What is infinite stays it where nothing moves it: no coefficient of 0 makes NaN of it."""
     if kind.digits < 20:
         return
-    makers = {"SGD": lambda p: optim.SGD(p, lr=.5), "Momentum": lambda p: optim.Momentum(p, lr=.5), "Adam": lambda p: optim.Adam(p, lr=.5),
-              "AdamW": lambda p: optim.AdamW(p, lr=.5, weight_decay=0.0), "Adagrad": lambda p: optim.Adagrad(p, lr=.5),
-              "RMSprop": lambda p: optim.RMSprop(p, lr=.5), "Adadelta": lambda p: optim.Adadelta(p)}
+    makers = {name: kind for name, kind in vars(optim).items() if hasattr(kind, "_method")}
     for name, maker in makers.items():
         def step(x):
             p = hk.asarray(x, copy=True)
             p.attach_grad()
-            optimiser = maker([p])
+            optimiser = maker([p], lr=.5, weight_decay=0.0)
             with hk.record():
                 loss = (hk.where(hk.isinf(p), 0.0, p) * 0).sum()
             loss.backward()

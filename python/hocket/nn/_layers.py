@@ -10,9 +10,18 @@ from ._module import Layer, Module
 
 _op = _core.operators
 
+__all__ = [
+    "AdaptiveAvgPool2d", "AdaptiveMaxPool2d", "Attention", "AvgPool1d", "AvgPool2d", "BatchNorm", "Conv1d", "Conv2d", "Conv2dTranspose", "Dropout",
+    "Embedding", "GRU", "LSTM", "Lambda", "Linear", "MaxPool1d", "MaxPool2d", "RNN", "Residual", "Sequential",
+]
+
 
 def _two(value):
     return (value, value) if hasattr(value, "__index__") else tuple(value)
+
+
+# Arguments that the text of a layer leaves out.
+_UNSAID = ("init", "group")
 
 
 def _sizes_first(zero=(), inputs_at=0):
@@ -37,6 +46,9 @@ def _sizes_first(zero=(), inputs_at=0):
             given = dict(zip(sizes, args), **options)
             _refuse_zero(kind, **{name: given[name] for name in checked if name in given})
             init(self, *args, **{name: _said(value) if name in floats else value for name, value in options.items()})
+            self._text = ", ".join([str(given[name]) for name in sizes if name in given] + [
+                f"{p.name}={given[p.name]}" for p in parameters
+                if p.name in others and p.name not in _UNSAID and given.get(p.name, p.default) != p.default])
         return sized
     return wrap
 
@@ -61,25 +73,13 @@ class Linear(Layer):
     @_sizes_first()
     def __init__(self, features, *, bias=True, init=None):
         super().__init__("linear", features, bias, init)
-        self._text = f"{features}" + ", bias=False" * (not bias)
-
-    def _describe(self):
-        return self._text
-
 
 def _options(*rows):
     """", stride=2" of those (name, value, default) that are not the default."""
     return "".join(f", {name}={value}" for name, value, usual in rows if value != usual)
 
 
-class _Described(Layer):
-    _text = ""
-
-    def _describe(self):
-        return self._text
-
-
-class Conv2d(_Described):
+class Conv2d(Layer):
     """(n, in, h, w) to (n, channels, h', w'): weight (channels, in / groups, rows, columns), bias (channels). size: of the window.
 
     >>> hk.nn.Conv2d(6, 5, padding=2)(hk.ones((1, 1, 28, 28))).shape
@@ -89,11 +89,9 @@ class Conv2d(_Described):
     @_sizes_first(zero=("padding",))
     def __init__(self, channels, size, *, stride=1, padding=0, dilation=1, groups=1, bias=True, init=None):
         super().__init__("conv2d", channels, _two(size), _two(stride), _two(padding), _two(dilation), groups, bias, init)
-        self._text = f"{channels}, {size}" + _options(("stride", stride, 1), ("padding", padding, 0), ("dilation", dilation, 1),
-                                                      ("groups", groups, 1), ("bias", bias, True))
 
 
-class Conv2dTranspose(_Described):
+class Conv2dTranspose(Layer):
     """The other way round: weight (in, channels / groups, rows, columns), bias (channels).
 
     >>> hk.nn.Conv2dTranspose(6, 4, stride=2, padding=1)(hk.ones((1, 3, 8, 8))).shape
@@ -104,12 +102,9 @@ class Conv2dTranspose(_Described):
     def __init__(self, channels, size, *, stride=1, padding=0, output_padding=0, dilation=1, groups=1, bias=True, init=None):
         super().__init__("conv2d_transpose", channels, _two(size), _two(stride), _two(padding), _two(output_padding), _two(dilation),
                          groups, bias, init)
-        self._text = f"{channels}, {size}" + _options(("stride", stride, 1), ("padding", padding, 0),
-                                                      ("output_padding", output_padding, 0), ("dilation", dilation, 1),
-                                                      ("groups", groups, 1), ("bias", bias, True))
 
 
-class Conv1d(_Described):
+class Conv1d(Layer):
     """(n, in, t) to (n, channels, t'): weight (channels, in / groups, size), bias (channels).
 
     >>> hk.nn.Conv1d(6, 3, padding=1)(hk.ones((1, 2, 10))).shape
@@ -119,11 +114,9 @@ class Conv1d(_Described):
     @_sizes_first(zero=("padding",))
     def __init__(self, channels, size, *, stride=1, padding=0, dilation=1, groups=1, bias=True, init=None):
         super().__init__("conv1d", channels, size, stride, padding, dilation, groups, bias, init)
-        self._text = f"{channels}, {size}" + _options(("stride", stride, 1), ("padding", padding, 0), ("dilation", dilation, 1),
-                                                      ("groups", groups, 1), ("bias", bias, True))
 
 
-class _Pool(_Described):
+class _Pool(Layer):
     _has_arrays = False
 
     def __init__(self, size, stride=None, padding=0):
@@ -190,7 +183,7 @@ class AvgPool1d(_Pool):
     _kind = "avg_pool1d"
 
 
-class _Adaptive(_Described):
+class _Adaptive(Layer):
     _has_arrays = False
 
     def __init__(self, size):
@@ -217,66 +210,6 @@ class AdaptiveMaxPool2d(_Adaptive):
     _kind = "adaptive_max_pool2d"
 
 
-class AdaptiveAvgPool1d(_Described):
-    """(n, channels, t) to (n, channels, size): the mean of each of as many windows.
-
-    >>> hk.nn.AdaptiveAvgPool1d(2)(hk.asarray([[[1.0, 5.0, 2.0, 3.0]]]))
-    array([[[3.,  2.5]]], device='cpu:0')
-    """
-    _kind = "adaptive_avg_pool1d"
-    _has_arrays = False
-
-    def __init__(self, size):
-        _refuse_zero(type(self).__name__, size=size)
-        super().__init__(self._kind, size)
-        self._text = f"{size}"
-
-
-class AdaptiveMaxPool1d(AdaptiveAvgPool1d):
-    """(n, channels, t) to (n, channels, size): the largest of each of as many windows.
-
-    >>> hk.nn.AdaptiveMaxPool1d(2)(hk.asarray([[[1.0, 5.0, 2.0, 3.0]]]))
-    array([[[5., 3.]]], device='cpu:0')
-    """
-    _kind = "adaptive_max_pool1d"
-
-
-class GlobalAvgPool(Layer):
-    """The mean over all axes but the first two, which remain.
-
-    >>> hk.nn.GlobalAvgPool()(hk.ones((1, 3, 6, 6))).shape
-    (1, 3)
-    """
-    _has_arrays = False
-
-    def __init__(self):
-        super().__init__("global_avg_pool")
-
-
-class GlobalMaxPool(Layer):
-    """The largest over all axes but the first two, which remain.
-
-    >>> hk.nn.GlobalMaxPool()(hk.ones((1, 3, 6, 6))).shape
-    (1, 3)
-    """
-    _has_arrays = False
-
-    def __init__(self):
-        super().__init__("global_max_pool")
-
-
-class Flatten(Layer):
-    """(n, …) to (n, all the rest).
-
-    >>> hk.nn.Flatten()(hk.ones((2, 3, 4))).shape
-    (2, 12)
-    """
-    _has_arrays = False
-
-    def __init__(self):
-        super().__init__("flatten")
-
-
 class BatchNorm(Layer):
     """Normalises each channel: by the batch while training, else by moving averages. gamma, beta; buffers mean, variance.
 
@@ -296,57 +229,6 @@ class BatchNorm(Layer):
             super().__init__("batch_norm_over", group._handle, eps, momentum)
 
 
-class LayerNorm(Layer):
-    """Normalises the last axis, or the last `axes` together (Ba et al. 2016). gamma, beta.
-
-    >>> hk.nn.LayerNorm()(hk.asarray([[1.0, 3.0], [0.0, 10.0]]))
-    array([[-0.999995,    0.999995  ],
-           [-0.99999976,  0.99999976]], device='cpu:0')
-    """
-
-    @_sizes_first()
-    def __init__(self, *, eps=1e-5, axes=1):
-        super().__init__("layer_norm", axes, eps)
-
-
-class RMSNorm(Layer):
-    """x / sqrt(mean of x² + eps) gamma over the last axis (Zhang, Sennrich 2019). gamma.
-
-    >>> hk.nn.RMSNorm()(hk.asarray([[3.0, 4.0]]))
-    array([[0.8485278, 1.1313704]], device='cpu:0')
-    """
-
-    @_sizes_first()
-    def __init__(self, *, eps=1e-5):
-        super().__init__("rms_norm", eps)
-
-
-class GroupNorm(_Described):
-    """Normalises groups of channels of each sample (Wu, He 2018). gamma, beta.
-
-    >>> hk.nn.GroupNorm(2)(hk.asarray([[1.0, 3.0, 0.0, 10.0]]))
-    array([[-0.999995,    0.999995,   -0.99999976,  0.99999976]], device='cpu:0')
-    """
-
-    @_sizes_first(inputs_at=1)
-    def __init__(self, groups, *, eps=1e-5):
-        super().__init__("group_norm", groups, eps)
-        self._text = f"{groups}"
-
-
-class InstanceNorm(Layer):
-    """Normalises each channel of each sample (Ulyanov et al. 2016). gamma, beta.
-
-    >>> hk.nn.InstanceNorm()(hk.asarray([[[1.0, 3.0], [0.0, 10.0]]]))
-    array([[[-0.999995,    0.999995  ],
-            [-0.99999976,  0.99999976]]], device='cpu:0')
-    """
-
-    @_sizes_first()
-    def __init__(self, *, eps=1e-5):
-        super().__init__("instance_norm", eps)
-
-
 class Dropout(Layer):
     """While training each element is 0 with probability p, the others x / (1 - p) (Srivastava et al. 2014).
 
@@ -363,7 +245,7 @@ class Dropout(Layer):
         return f"{self.p:g}"
 
 
-class Embedding(_Described):
+class Embedding(Layer):
     """Rows of weight (count, features) by integer indices (…): (…, features). padding: an index that stands for nothing.
 
     >>> hk.nn.Embedding(10, 4)(hk.asarray([[1, 2, 9]])).shape
@@ -373,32 +255,6 @@ class Embedding(_Described):
     @_sizes_first(zero=("padding",), inputs_at=None)
     def __init__(self, count, features, *, padding=None):
         super().__init__("embedding", count, features, -1 if padding is None else padding)
-        self._text = f"{count}, {features}" + _options(("padding", padding, None))
-
-
-class SinusoidalPositions(Layer):
-    """x (n, t, f) plus sines and cosines of the position (Vaswani et al. 2017).
-
-    >>> hk.nn.SinusoidalPositions()(hk.zeros((1, 2, 4)))
-    array([[[0.,         1.,         0.,         1.        ],
-            [0.84147096, 0.5403023,  0.00999983, 0.99995   ]]], device='cpu:0')
-    """
-    _has_arrays = False
-
-    def __init__(self):
-        super().__init__("sinusoidal_positions")
-
-
-class LearnedPositions(_Described):
-    """x (n, t, f), t at most count, plus the first t rows of weight (count, f).
-
-    >>> hk.nn.LearnedPositions(8)(hk.zeros((1, 2, 4))).shape
-    (1, 2, 4)
-    """
-
-    def __init__(self, count):
-        super().__init__("learned_positions", count)
-        self._text = f"{count}"
 
 
 class Attention(Layer):
@@ -415,13 +271,8 @@ class Attention(Layer):
     @_sizes_first(inputs_at=None)
     def __init__(self, features, heads, *, causal=False):
         super().__init__("attention", features, heads, causal)
-        self._text = f"{features}, heads={heads}" + ", causal=True" * causal
 
-    def _describe(self):
-        return self._text
-
-
-class _Recurrent(_Described):
+class _Recurrent(Layer):
     _takes_more = True
 
     @_sizes_first(zero=("dropout",))
@@ -432,8 +283,6 @@ class _Recurrent(_Described):
             super().__init__("recurrent", self._kind, features, whole_state)
         else:
             super().__init__("recurrent_stack", self._kind, features, layers, bidirectional, final_state, dropout)
-        self._text = f"{features}" + _options(("layers", layers, 1), ("bidirectional", bidirectional, False), ("dropout", dropout, 0.0),
-                                              ("whole_state", whole_state, False), ("final_state", final_state, False))
 
 
 class RNN(_Recurrent):
@@ -464,6 +313,162 @@ class LSTM(_Recurrent):
     (2, 7, 4)
     """
     _kind = 2
+
+
+# ---- layers, written by tools/opgen from src/nn/layers.def
+
+__all__ += [
+    "AdaptiveAvgPool1d", "AdaptiveMaxPool1d", "GlobalAvgPool", "GlobalMaxPool", "Flatten",
+    "LayerNorm", "RMSNorm", "GroupNorm", "InstanceNorm", "SinusoidalPositions",
+    "LearnedPositions",
+]
+
+
+class AdaptiveAvgPool1d(Layer):
+    """(n, channels, t) to (n, channels, size): the mean of each of as many windows.
+
+    >>> hk.nn.AdaptiveAvgPool1d(2)(hk.asarray([[[1.0, 5.0, 2.0, 3.0]]]))
+    array([[[3.,  2.5]]], device='cpu:0')
+    """
+    _has_arrays = False
+
+    @_sizes_first(inputs_at=1)
+    def __init__(self, size):
+        super().__init__("adaptive_avg_pool1d", size)
+
+
+class AdaptiveMaxPool1d(Layer):
+    """(n, channels, t) to (n, channels, size): the largest of each of as many windows.
+
+    >>> hk.nn.AdaptiveMaxPool1d(2)(hk.asarray([[[1.0, 5.0, 2.0, 3.0]]]))
+    array([[[5., 3.]]], device='cpu:0')
+    """
+    _has_arrays = False
+
+    @_sizes_first(inputs_at=1)
+    def __init__(self, size):
+        super().__init__("adaptive_max_pool1d", size)
+
+
+class GlobalAvgPool(Layer):
+    """The mean over all axes but the first two, which remain.
+
+    >>> hk.nn.GlobalAvgPool()(hk.ones((1, 3, 6, 6))).shape
+    (1, 3)
+    """
+    _has_arrays = False
+
+    @_sizes_first(inputs_at=0)
+    def __init__(self):
+        super().__init__("global_avg_pool")
+
+
+class GlobalMaxPool(Layer):
+    """The largest over all axes but the first two, which remain.
+
+    >>> hk.nn.GlobalMaxPool()(hk.ones((1, 3, 6, 6))).shape
+    (1, 3)
+    """
+    _has_arrays = False
+
+    @_sizes_first(inputs_at=0)
+    def __init__(self):
+        super().__init__("global_max_pool")
+
+
+class Flatten(Layer):
+    """(n, …) to (n, all the rest).
+
+    >>> hk.nn.Flatten()(hk.ones((2, 3, 4))).shape
+    (2, 12)
+    """
+    _has_arrays = False
+
+    @_sizes_first(inputs_at=0)
+    def __init__(self):
+        super().__init__("flatten")
+
+
+class LayerNorm(Layer):
+    """(x - mean) / sqrt(variance + eps) * gamma + beta over the last axis, or the last `axes`
+    together (Ba et al. 2016). gamma, beta.
+
+    >>> hk.nn.LayerNorm()(hk.asarray([[1.0, 3.0], [0.0, 10.0]]))
+    array([[-0.999995,    0.999995  ],
+           [-0.99999976,  0.99999976]], device='cpu:0')
+    """
+
+    @_sizes_first(inputs_at=0)
+    def __init__(self, *, axes=1, eps=1e-5):
+        super().__init__("layer_norm", axes, eps)
+
+
+class RMSNorm(Layer):
+    """x / sqrt(mean of x^2 + eps) * gamma over the last axis (Zhang, Sennrich 2019). gamma
+    (features), ones.
+
+    >>> hk.nn.RMSNorm()(hk.asarray([[3.0, 4.0]]))
+    array([[0.8485278, 1.1313704]], device='cpu:0')
+    """
+
+    @_sizes_first(inputs_at=0)
+    def __init__(self, *, eps=1e-5):
+        super().__init__("rms_norm", eps)
+
+
+class GroupNorm(Layer):
+    """Of (n, channels, …): normalises groups of channels, with all their positions, of each sample
+    (Wu, He 2018). gamma (channels), ones, beta, zeros.
+
+    >>> hk.nn.GroupNorm(2)(hk.asarray([[1.0, 3.0, 0.0, 10.0]]))
+    array([[-0.999995,    0.999995,   -0.99999976,  0.99999976]], device='cpu:0')
+    """
+
+    @_sizes_first(inputs_at=1)
+    def __init__(self, groups, *, eps=1e-5):
+        super().__init__("group_norm", groups, eps)
+
+
+class InstanceNorm(Layer):
+    """Of (n, channels, t, …): normalises each channel of each sample (Ulyanov et al. 2016). gamma
+    (channels), ones, beta, zeros.
+
+    >>> hk.nn.InstanceNorm()(hk.asarray([[[1.0, 3.0], [0.0, 10.0]]]))
+    array([[[-0.999995,    0.999995  ],
+            [-0.99999976,  0.99999976]]], device='cpu:0')
+    """
+
+    @_sizes_first(inputs_at=0)
+    def __init__(self, *, eps=1e-5):
+        super().__init__("instance_norm", eps)
+
+
+class SinusoidalPositions(Layer):
+    """x (n, t, f) plus sines and cosines of the position, as of hk_sinusoidal_positions (Vaswani et
+    al. 2017).
+
+    >>> hk.nn.SinusoidalPositions()(hk.zeros((1, 2, 4)))
+    array([[[0.,         1.,         0.,         1.        ],
+            [0.84147096, 0.5403023,  0.00999983, 0.99995   ]]], device='cpu:0')
+    """
+    _has_arrays = False
+
+    @_sizes_first(inputs_at=0)
+    def __init__(self):
+        super().__init__("sinusoidal_positions")
+
+
+class LearnedPositions(Layer):
+    """x (n, t, f), t at most count, plus the first t rows of weight (count, f), normal with
+    deviation 0.02 at first.
+
+    >>> hk.nn.LearnedPositions(8)(hk.zeros((1, 2, 4))).shape
+    (1, 2, 4)
+    """
+
+    @_sizes_first(inputs_at=1)
+    def __init__(self, count):
+        super().__init__("learned_positions", count)
 
 
 # ---- modules of modules ---------------------------------------------------------------------------------------------

@@ -378,10 +378,14 @@ class Layer(Module):
     _takes_more = False  # inputs than one
     _has_arrays = True
     _buffers = ()  # names of arrays that are no parameters
+    _text = ""  # of its arguments
 
     def __init__(self, kind, *arguments):
         self._layer = _core._layer(kind, arguments)
         self._made = [("", kind, arguments)]  # and (name, init) of what initialize said since
+
+    def _describe(self):
+        return self._text
 
     def _is_made(self):
         """Whether all of its parameters can be asked for."""

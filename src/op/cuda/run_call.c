@@ -22,7 +22,6 @@ static const hki_cuda_kernel_fn kernels[HKI_OP_COUNT] = {
 #undef GRADIENT
 #undef ROW
 #undef CHECKED
-#undef UPDATE
 #undef KERNEL
 
 void hki_cuda_run_call(hki_device *device, const hki_kernel_call *call)

@@ -58,7 +58,6 @@ HKI_DEVICE double root(double x)
         }                                                                                          \
     };
 #include "op/update/update.def"
-#undef UPDATE
 
 /* N elements at once, of which `size` is a multiple; slots of the state lie `size` elements apart. */
 template <class Row, class T, int N>
@@ -137,7 +136,6 @@ void hki_cuda_state_update(const hki_kernel_call *call, hki_cuda_stream *stream)
         (f64 ? launch<name, double> : launch<name, float>)(stream, &all);                          \
         break;
 #include "op/update/update.def"
-#undef UPDATE
     default:
         break;
     }

@@ -147,7 +147,6 @@ static void reference(const hki_call *call, const double *const *in, double *con
     LOOP(name##_f64, slots, double, body)                                                          \
     static const update name##_data = {slots, name##_prepare, name##_f32, name##_f64};
 #include "op/update/update.def"
-#undef UPDATE
 
 #define OPTIONS                                                                                    \
     &(const hki_update_options)                                                                    \
@@ -201,4 +200,3 @@ static void reference(const hki_call *call, const double *const *in, double *con
         .data = &op##_data,                                                                        \
     };
 #include "op/update/update.def"
-#undef UPDATE

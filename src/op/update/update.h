@@ -14,6 +14,10 @@
 
 HKI_OPTIONS_STRUCT(update, UPDATE_OPTIONS)
 
+/* Options of optimisers that not all methods have: see METHOD in update.def. Of methods that have momentum or rho, it is what beta1 is for
+ * others. */
+enum { HKI_HAS_MOMENTUM = 1, HKI_HAS_BETAS = 2, HKI_HAS_RHO = 4, HKI_HAS_EPSILON = 8 };
+
 /* Of an update's coefficients, an array of float64: what changes from step to step, so that captured steps read it anew. */
 enum { HKI_UPDATE_LR, HKI_UPDATE_STEP, HKI_UPDATE_COEFFICIENTS };
 
