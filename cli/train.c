@@ -4,7 +4,6 @@
 #include "interrupt.h"
 #include "output_file.h"
 #include "saved_training.h"
-#include "train_choices.h"
 #include "train_report.h"
 
 #include <inttypes.h>
@@ -24,6 +23,12 @@ typedef struct train_options {
     double lr, width;                                      /* lr -1: not given */
     bool json, no_shuffle, no_capture;
 } train_options;
+
+static const char *schedule_at(int index)
+{
+    static const char *const names[] = {"constant", "cosine", "step", "warm-up", NULL};
+    return names[index]; /* in the order of lr_schedule */
+}
 
 #define FLAG(name, field, help)        OPTION_FLAG_ROW(name, train_options, field, help)
 #define TEXT(name, field, value, help) OPTION_TEXT_ROW(name, train_options, field, value, help)
@@ -46,9 +51,9 @@ static const option_row rows[] = {
     NUMBER("lr", lr, 0, 1e6,
            "learning rate (default: lenet 0.2; of sgd what the model does well\n"
            "with; of others theirs)"),
-    TEXT("lr-schedule", schedule, "NAME",
-         "constant, cosine (to 0), step (a tenth after each third of all steps)\n"
-         "or warm-up (a line up, in the first twentieth) (default constant)"),
+    OPTION_WORD_ROW("lr-schedule", train_options, schedule, schedule_at,
+                    "\n(default constant; cosine: to 0; step: a tenth after each third of all\n"
+                    "steps; warm-up: a line up, in the first twentieth)"),
     INT("epochs", epochs, 1, 100000, "passes over the training part (default 10)"),
     INT("seed", seed, 0, 9007199254740991.0,
         "of the initial parameters and of the order of samples (default 0)"),
@@ -526,9 +531,11 @@ static bool find_wanted(training *self, const char *name)
         complain_model(&train_command, name);
         return false;
     }
-    if (!check_options(self) ||
-        !find_schedule(&train_command, self->options.schedule, &self->schedule))
+    if (!check_options(self))
         return false;
+    for (int i = 0; self->options.schedule && schedule_at(i); i++)
+        if (!strcmp(self->options.schedule, schedule_at(i)))
+            self->schedule = (lr_schedule)i;
     if (self->options.optimizer && !strcmp(self->options.optimizer, "sgd"))
         self->options.optimizer = NULL; /* plain gradient descent, without a state */
     fill_in(self);

@@ -35,14 +35,6 @@ static bool may_be_zero(const hki_layer_param *param)
     return param->type == HKI_LAYER_COUNT || param->type == HKI_LAYER_INDEX;
 }
 
-static bool has_zeros(const hki_layer_kind *kind)
-{
-    bool has = false;
-    for (int i = 0; i < hki_layer_param_count(kind); i++)
-        has = has || may_be_zero(&kind->params[i]);
-    return has;
-}
-
 static void add_layer_class(text *out, const hki_layer_kind *kind)
 {
     const int count = hki_layer_param_count(kind);
@@ -57,11 +49,11 @@ static void add_layer_class(text *out, const hki_layer_kind *kind)
     add(out, "\n    \"\"\"\n");
     if (!kind->arrays[0].own)
         add(out, "    _has_arrays = False\n");
-    add(out, "\n    @_sizes_first(inputs_at=%d%s", sizes, has_zeros(kind) ? ", zero=(" : "");
+    add(out, "\n    @_sizes_first((");
     for (int i = 0; i < count; i++)
         if (may_be_zero(&kind->params[i]))
             add(out, "\"%s\", ", kind->params[i].name);
-    add(out, "%s)\n    def __init__(self", has_zeros(kind) ? ")" : "");
+    add(out, "), %d)\n    def __init__(self", sizes);
     for (int i = 0; i < count; i++) {
         const char *usual = kind->params[i].default_text;
         add(out, "%s, %s", i == sizes ? ", *" : "", kind->params[i].name);

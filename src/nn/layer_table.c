@@ -125,7 +125,7 @@ static hk_array *embedded(hk_module *self, hk_array *x, int64_t count, int64_t f
 #define C_RATE(name)    double name
 #define C_SHARE(name)   double name
 
-#define KEPT_NOTHING(name) int64_t name
+#define KEPT_NOTHING(name) int64_t nothing
 #define KEPT_SIZE(name)    int64_t name
 #define KEPT_COUNT(name)   int64_t name
 #define KEPT_INDEX(name)   int64_t name
@@ -134,18 +134,9 @@ static hk_array *embedded(hk_module *self, hk_array *x, int64_t count, int64_t f
 #define KEPT_RATE(name)    double name
 #define KEPT_SHARE(name)   double name
 
-#define PASSED_NOTHING(name) 0
-#define PASSED_SIZE(name)    name
-#define PASSED_COUNT(name)   name
-#define PASSED_INDEX(name)   name
-#define PASSED_FLAG(name)    (int64_t) name
-#define PASSED_AMOUNT(name)  name
-#define PASSED_RATE(name)    name
-#define PASSED_SHARE(name)   name
-
 #define ARGUMENT(type, name, usual) C_##type(name)
 #define FIELD(type, name, usual)    KEPT_##type(name);
-#define PASSED(type, name, usual)   PASSED_##type(name)
+#define PASSED(type, name, usual)   name
 #define PARAM(type, name, usual)                                                                   \
     {                                                                                              \
 #name, HKI_LAYER_##type, #usual, usual + 0.0                                               \
@@ -280,7 +271,9 @@ hk_module *hki_layer_make(const char *name, ...)
     va_list given;
     va_start(given, name);
     for (int i = 0; i < hki_layer_param_count(kind); i++)
-        if (hki_layer_is_whole(&kind->params[i]))
+        if (kind->params[i].type == HKI_LAYER_FLAG)
+            values[i].i = va_arg(given, int);
+        else if (hki_layer_is_whole(&kind->params[i]))
             values[i].i = va_arg(given, int64_t);
         else
             values[i].f = va_arg(given, double);

@@ -59,7 +59,7 @@ int hki_layer_param_count(const hki_layer_kind *kind);
 bool hki_layer_is_whole(const hki_layer_param *param);
 /* NULL: there is none of that name. */
 const hki_layer_kind *hki_layer_kind_find(const char *name);
-/* That of a row: the values are those of its parameters, int64_t or double; of a FLAG int64_t. */
+/* That of a row: the values are those of its parameters, int64_t, bool or double. */
 hk_module *hki_layer_make(const char *name, ...);
 
 /* ---- bodies of rows, in files of their own ------------------------------------------------------------------ */

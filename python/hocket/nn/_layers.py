@@ -332,7 +332,7 @@ class AdaptiveAvgPool1d(Layer):
     """
     _has_arrays = False
 
-    @_sizes_first(inputs_at=1)
+    @_sizes_first((), 1)
     def __init__(self, size):
         super().__init__("adaptive_avg_pool1d", size)
 
@@ -345,7 +345,7 @@ class AdaptiveMaxPool1d(Layer):
     """
     _has_arrays = False
 
-    @_sizes_first(inputs_at=1)
+    @_sizes_first((), 1)
     def __init__(self, size):
         super().__init__("adaptive_max_pool1d", size)
 
@@ -358,7 +358,7 @@ class GlobalAvgPool(Layer):
     """
     _has_arrays = False
 
-    @_sizes_first(inputs_at=0)
+    @_sizes_first((), 0)
     def __init__(self):
         super().__init__("global_avg_pool")
 
@@ -371,7 +371,7 @@ class GlobalMaxPool(Layer):
     """
     _has_arrays = False
 
-    @_sizes_first(inputs_at=0)
+    @_sizes_first((), 0)
     def __init__(self):
         super().__init__("global_max_pool")
 
@@ -384,7 +384,7 @@ class Flatten(Layer):
     """
     _has_arrays = False
 
-    @_sizes_first(inputs_at=0)
+    @_sizes_first((), 0)
     def __init__(self):
         super().__init__("flatten")
 
@@ -398,7 +398,7 @@ class LayerNorm(Layer):
            [-0.99999976,  0.99999976]], device='cpu:0')
     """
 
-    @_sizes_first(inputs_at=0)
+    @_sizes_first((), 0)
     def __init__(self, *, axes=1, eps=1e-5):
         super().__init__("layer_norm", axes, eps)
 
@@ -411,7 +411,7 @@ class RMSNorm(Layer):
     array([[0.8485278, 1.1313704]], device='cpu:0')
     """
 
-    @_sizes_first(inputs_at=0)
+    @_sizes_first((), 0)
     def __init__(self, *, eps=1e-5):
         super().__init__("rms_norm", eps)
 
@@ -424,7 +424,7 @@ class GroupNorm(Layer):
     array([[-0.999995,    0.999995,   -0.99999976,  0.99999976]], device='cpu:0')
     """
 
-    @_sizes_first(inputs_at=1)
+    @_sizes_first((), 1)
     def __init__(self, groups, *, eps=1e-5):
         super().__init__("group_norm", groups, eps)
 
@@ -438,7 +438,7 @@ class InstanceNorm(Layer):
             [-0.99999976,  0.99999976]]], device='cpu:0')
     """
 
-    @_sizes_first(inputs_at=0)
+    @_sizes_first((), 0)
     def __init__(self, *, eps=1e-5):
         super().__init__("instance_norm", eps)
 
@@ -453,7 +453,7 @@ class SinusoidalPositions(Layer):
     """
     _has_arrays = False
 
-    @_sizes_first(inputs_at=0)
+    @_sizes_first((), 0)
     def __init__(self):
         super().__init__("sinusoidal_positions")
 
@@ -466,7 +466,7 @@ class LearnedPositions(Layer):
     (1, 2, 4)
     """
 
-    @_sizes_first(inputs_at=1)
+    @_sizes_first((), 1)
     def __init__(self, count):
         super().__init__("learned_positions", count)
 
