@@ -7,26 +7,26 @@
 
 /* ---- what layers have ------------------------------------------------------------------------------------ */
 
-const hki_layer_array hki_no_arrays[] = {{NULL}},
-                      hki_weight[] = {{"weight", "weight", false, false}, {NULL}},
-                      hki_scale[] = {{"gamma", "weight", false, false}, {NULL}},
+const hki_layer_array hki_no_arrays[] = {{.own = NULL}},
+                      hki_weight[] = {{"weight", "weight", false, false}, {.own = NULL}},
+                      hki_scale[] = {{"gamma", "weight", false, false}, {.own = NULL}},
                       hki_scale_and_shift[] = {{"gamma", "weight", false, false},
                                                {"beta", "bias", false, false},
-                                               {NULL}},
+                                               {.own = NULL}},
                       hki_arrays_of_batches[] = {{"gamma", "weight", false, false},
                                                  {"beta", "bias", false, false},
                                                  {"mean", "running_mean", false, true},
                                                  {"variance", "running_var", false, true},
                                                  {"", "num_batches_tracked", false, true},
-                                                 {NULL}};
+                                                 {.own = NULL}};
 static const hki_layer_array weight_and_bias[] = {{"weight", "weight", false, false},
                                                   {"bias", "bias", true, false},
-                                                  {NULL}},
+                                                  {.own = NULL}},
                              recurrent[] = {{"weight_ih", "weight_ih_l0", false, false},
                                             {"weight_hh", "weight_hh_l0", false, false},
                                             {"bias_ih", "bias_ih_l0", false, false},
                                             {"bias_hh", "bias_hh_l0", false, false},
-                                            {NULL}};
+                                            {.own = NULL}};
 
 /* Of layers that are no row of layers.def. */
 static const struct {
