@@ -96,7 +96,14 @@ static const struct {
     [HKI_PARAM_DTYPE] = {"hk_dtype ", "", "hk_dtype "},
     [HKI_PARAM_DIMS] = {"hk_dims ", "", "hk_dims "},
     [HKI_PARAM_U64] = {"uint64_t ", "", "uint64_t "},
+    [HKI_PARAM_INT3] = {"int64_t ", "[3]", "const int64_t *"},
 };
+
+/* How many numbers an array of them has; 0: it is none. */
+static int number_count(hki_param_type type)
+{
+    return type == HKI_PARAM_INT2 ? 2 : type == HKI_PARAM_INT3 ? 3 : 0;
+}
 
 static bool has_arguments(const hk_op *op)
 {

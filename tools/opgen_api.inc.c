@@ -60,9 +60,13 @@ static void add_body(text *out, const hk_op *op, int form)
     if (has_arguments(op)) {
         add(out, "    hk_%s_arguments arguments = {\n", op->name);
         for (const hki_param *param = op->params; param->name; param++) {
-            if (param->type == HKI_PARAM_INT2)
-                add(out, "        .%s = {%s[0], %s[1]},\n", param->name, param->name, param->name);
-            else
+            const int numbers = number_count(param->type);
+            if (numbers)
+                add(out, "        .%s = {", param->name);
+            for (int i = 0; i < numbers; i++)
+                add(out, "%s%s[%d]%s", i ? ", " : "", param->name, i,
+                    i == numbers - 1 ? "},\n" : "");
+            if (numbers == 0)
                 add(out, "        .%s = %s,\n", param->name, param->name);
         }
         add(out, "    };\n");

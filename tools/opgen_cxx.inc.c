@@ -1,9 +1,9 @@
 /* include/hocket/ops.hpp: of each operator a function of hk::array that calls the C one. Included by opgen.c. */
 
 static const char *const cxx_types[] = {
-    [HKI_PARAM_BOOL] = "bool",    [HKI_PARAM_INT] = "int64_t",    [HKI_PARAM_INT2] = "int_pair",
-    [HKI_PARAM_F64] = "double",   [HKI_PARAM_DTYPE] = "hk_dtype", [HKI_PARAM_DIMS] = "hk::shape",
-    [HKI_PARAM_U64] = "uint64_t",
+    [HKI_PARAM_BOOL] = "bool",    [HKI_PARAM_INT] = "int64_t",     [HKI_PARAM_INT2] = "int_pair",
+    [HKI_PARAM_F64] = "double",   [HKI_PARAM_DTYPE] = "hk_dtype",  [HKI_PARAM_DIMS] = "hk::shape",
+    [HKI_PARAM_U64] = "uint64_t", [HKI_PARAM_INT3] = "int_triple",
 };
 
 /* Which of the inputs is a number, in forms of elementwise operators of x and y. */
@@ -59,10 +59,11 @@ static void add_cxx_options(text *out, const hk_op *op)
     add(out, "    hk_%s_options to_c() const noexcept\n    {\n        hk_%s_options c = {};\n",
         op->name, op->name);
     for (const hki_param *param = op->params; param->name; param++) {
-        if (param->type == HKI_PARAM_INT2)
-            add(out, "        c.%s[0] = %s[0], c.%s[1] = %s[1];\n", param->name, param->name,
-                param->name, param->name);
-        else
+        const int count = number_count(param->type);
+        for (int i = 0; i < count; i++)
+            add(out, "%sc.%s[%d] = %s[%d]%s", i ? " " : "        ", param->name, i, param->name, i,
+                i == count - 1 ? ";\n" : ",");
+        if (count == 0)
             add(out, "        c.%s = %s;\n", param->name, param->name);
     }
     add(out, "        return c;\n    }\n};\n");
@@ -91,7 +92,7 @@ static list cxx_parameters(const hk_op *op, int form, number_form number)
     if (has_options(op))
         list_add(&all, "const %s_options &options = {}", op->name);
     for (const hki_param *param = op->params; has_arguments(op) && param->name; param++) {
-        const bool by_reference = param->type == HKI_PARAM_DIMS || param->type == HKI_PARAM_INT2;
+        const bool by_reference = param->type == HKI_PARAM_DIMS || number_count(param->type);
         const bool last = param->type == HKI_PARAM_DTYPE && count == 0 && !param[1].name;
         list_add(&all, "%s%s %s%s%s", by_reference ? "const " : "", cxx_types[param->type],
                  by_reference ? "&" : "", param->name, last ? " = HK_F32" : "");
@@ -123,7 +124,7 @@ static list c_arguments(const hk_op *op, int form, number_form number)
     if (has_options(op))
         list_add(&all, "&given");
     for (const hki_param *param = op->params; has_arguments(op) && param->name; param++)
-        list_add(&all, "%s%s", param->name, param->type == HKI_PARAM_INT2 ? ".data()" : "");
+        list_add(&all, "%s%s", param->name, number_count(param->type) ? ".data()" : "");
     if (takes_device(op) && !(form & INTO))
         list_add(&all, "device");
     return all;

@@ -113,6 +113,8 @@ inline double option_of(double value) noexcept
 
 /* Two numbers, of height and width: .kernel = {2, 2}. */
 using int_pair = std::array<int64_t, 2>;
+/* Three, of depth, height and width. */
+using int_triple = std::array<int64_t, 3>;
 
 /* ---- counted handles ------------------------------------------------------------------------- */
 

@@ -44,7 +44,7 @@ static inline hk_operator_facts hk_operator_get_facts(const hk_operator *op)
     return filled;
 }
 
-/* Types of options: bool, int64_t, int64_t[2], double, hk_dtype, hk_dims, uint64_t. */
+/* Types of options: bool, int64_t, int64_t[2], double, hk_dtype, hk_dims, uint64_t, int64_t[3]. */
 typedef enum hk_param_type {
     HK_PARAM_BOOL,
     HK_PARAM_INT,
@@ -52,7 +52,8 @@ typedef enum hk_param_type {
     HK_PARAM_F64,
     HK_PARAM_DTYPE,
     HK_PARAM_DIMS,
-    HK_PARAM_U64
+    HK_PARAM_U64,
+    HK_PARAM_INT3
 } hk_param_type;
 
 /* A field of an operator's options. Text is static. */

@@ -790,6 +790,26 @@ typedef struct hk_median_options {
 } hk_median_options;
 HK_API hk_array *hk_median(hk_array *x, const hk_median_options *options);
 
+/* y = (1 - t) * s[floor(p)] + t * s[ceil(p)], of s = x in order, p = q * (numbers - 1), t = p -
+ * floor(p). As hk_quantile of the elements that are no NaN, however many these are: where all
+ * are NaN, the result is. */
+typedef struct hk_nanquantile_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+    double q; /* which quantile, from 0, the least, to 1, the largest (default: 0.5) */
+    int64_t method; /* an hk_quantile_method (default: HK_QUANTILE_LINEAR) */
+} hk_nanquantile_options;
+HK_API hk_array *hk_nanquantile(hk_array *x, const hk_nanquantile_options *options);
+
+/* y = (s[floor((n - 1) / 2)] + s[ceil((n - 1) / 2)]) / 2, of s = the n numbers of x in order.
+ * The median of the elements that are no NaN, along axes (all by default): NaN where all are. As
+ * hk_nanquantile for 0.5. */
+typedef struct hk_nanmedian_options {
+    hk_dims axes; /* axes to reduce, such as hk_shape(0, -1) (default: all axes) */
+    bool keepdims; /* keep the reduced axes, with size 1 (default: false) */
+} hk_nanmedian_options;
+HK_API hk_array *hk_nanmedian(hk_array *x, const hk_nanmedian_options *options);
+
 /* y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] *
  * x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]. Two-dimensional convolution
  * (cross-correlation, as in every framework) of x (n,channels,height,width) with weight
@@ -843,6 +863,45 @@ typedef struct hk_conv1d_options {
 } hk_conv1d_options;
 HK_API hk_array *hk_conv1d(hk_array *x, hk_array *weight, hk_array *bias,
                            const hk_conv1d_options *options);
+
+/* y[n,o,h,i,j] = bias[o] + sum over c, t, u, v of weight[o,c,t,u,v] *
+ * x[n,c,h*stride-padding+t*dilation,i*stride-padding+u*dilation,j*stride-padding+v*dilation].
+ * Three-dimensional convolution (cross-correlation) of x (n,channels,depth,height,width) with
+ * weight (outputs,channels/groups,slices,rows,columns), plus bias (outputs):
+ * (n,outputs,depth',height',width'), of the dtype of all three, where depth' = (depth + 2
+ * padding - dilation (slices - 1) - 1) / stride + 1, rounded down, and height' and width'
+ * likewise. Made of one hk_conv2d, whose images have the slices of a window as channels: memory
+ * for x grows by their number, for the time of the call. bias may be NULL. */
+typedef struct hk_conv3d_options {
+    int64_t stride[3]; /* from one window to the next, along depth, rows and columns (default:
+                          {1, 1, 1}) */
+    int64_t padding[3]; /* zeros at either end of the three axes (default: {0, 0, 0}) */
+    int64_t dilation[3]; /* from one element of a window to the next (default: {1, 1, 1}) */
+    int64_t groups; /* parts of the channels, each seen by as large a part of the outputs
+                       (default: 1) */
+} hk_conv3d_options;
+HK_API hk_array *hk_conv3d(hk_array *x, hk_array *weight, hk_array *bias,
+                           const hk_conv3d_options *options);
+
+/* y[n,o,h*stride-padding+t*dilation,i*stride-padding+u*dilation,j*stride-padding+v*dilation] +=
+ * weight[c,o,t,u,v] * x[n,c,h,i,j]. Transposed convolution of volumes: the gradient of hk_conv3d
+ * with respect to its x, done to x (n,channels,depth,height,width). weight is
+ * (channels,outputs/groups,slices,rows,columns), bias (outputs), the result
+ * (n,outputs,depth',height',width'), where depth' = (depth - 1) stride - 2 padding + dilation
+ * (slices - 1) + 1 + output_padding, and height' and width' likewise. Made of one
+ * hk_conv2d_transpose. bias may be NULL. */
+typedef struct hk_conv3d_transpose_options {
+    int64_t stride[3]; /* from one window to the next, along depth, rows and columns (default:
+                          {1, 1, 1}) */
+    int64_t padding[3]; /* zeros at either end of the three axes (default: {0, 0, 0}) */
+    int64_t dilation[3]; /* from one element of a window to the next (default: {1, 1, 1}) */
+    int64_t groups; /* parts of the channels, each seen by as large a part of the outputs
+                       (default: 1) */
+    int64_t output_padding[3]; /* added at the far end of the three axes; less than stride
+                                  (default: {0, 0, 0}) */
+} hk_conv3d_transpose_options;
+HK_API hk_array *hk_conv3d_transpose(hk_array *x, hk_array *weight, hk_array *bias,
+                                     const hk_conv3d_transpose_options *options);
 
 /* y[n,c,i,j] = max over u, v of x[n,c,i*stride-padding+u,j*stride-padding+v]. Largest element of
  * each window of x (n,channels,height,width): (n,channels,height',width') with height' = (height
@@ -901,8 +960,8 @@ HK_API hk_array *hk_avg_pool1d(hk_array *x, const hk_avg_pool1d_options *options
 /* y[n,c,i,j] = mean of x[n,c,i's rows,j's columns]. Mean of each window of x
  * (n,channels,height,width), where windows are such that there are `size`:
  * (n,channels,size[0],size[1]). Window i of an axis of h elements goes from i h / size, rounded
- * down, to (i + 1) h / size, rounded up. Sizes that divide x's are one call of pooling, others
- * two of each row and column. */
+ * down, to (i + 1) h / size, rounded up; of more windows than elements several have the same
+ * ones. Sizes that divide x's are one call of pooling, others two of each row and column. */
 typedef struct hk_adaptive_avg_pool2d_options {
     int64_t size[2]; /* rows and columns of the result (default: {1, 1}) */
 } hk_adaptive_avg_pool2d_options;
@@ -911,8 +970,8 @@ HK_API hk_array *hk_adaptive_avg_pool2d(hk_array *x, const hk_adaptive_avg_pool2
 /* y[n,c,i,j] = max of x[n,c,i's rows,j's columns]. Largest element of each window of x
  * (n,channels,height,width), where windows are such that there are `size`:
  * (n,channels,size[0],size[1]). Window i of an axis of h elements goes from i h / size, rounded
- * down, to (i + 1) h / size, rounded up. Sizes that divide x's are one call of pooling, others
- * two of each row and column. */
+ * down, to (i + 1) h / size, rounded up; of more windows than elements several have the same
+ * ones. Sizes that divide x's are one call of pooling, others two of each row and column. */
 typedef struct hk_adaptive_max_pool2d_options {
     int64_t size[2]; /* rows and columns of the result (default: {1, 1}) */
 } hk_adaptive_max_pool2d_options;
@@ -960,6 +1019,26 @@ typedef struct hk_grid_sample_options {
                            outer edges (default: false) */
 } hk_grid_sample_options;
 HK_API hk_array *hk_grid_sample(hk_array *x, hk_array *grid, const hk_grid_sample_options *options);
+
+/* y[r,c,i,j] = mean over places p in part (i,j) of rois[r] of x[batch[r],c] at p. Regions of
+ * images x (n,channels,height,width) as images of one size: (regions,channels,size[0],size[1]).
+ * rois (regions,4), of x's dtype, has left, top, right and bottom of each, which scale
+ * multiplies, and batch (regions), of integers, of which sample it is: one that is not there
+ * fails the call as HK_OUT_OF_RANGE. A region is cut into parts, and a part is the mean of
+ * samples times samples places in it, between the four elements around each; what is more than
+ * an element outside is 0. As ONNX's RoiAlign, and torchvision's roi_align. The mean's gradient
+ * flows to x alone, the largest share has none. Not on GPUs. Not on GPUs yet. */
+typedef struct hk_roi_align_options {
+    int64_t size[2]; /* rows and columns of the result (default: {1, 1}) */
+    double scale; /* from the numbers of regions to elements of x (default: 1) */
+    int64_t samples; /* places along each side of a part; else as many as elements (default: by
+                        size) */
+    bool aligned; /* an element's middle is at half a number; else it is at a whole one, and
+                     sides are 1 at least (default: false) */
+    bool largest; /* the largest share of an element, not the mean of places (default: false) */
+} hk_roi_align_options;
+HK_API hk_array *hk_roi_align(hk_array *x, hk_array *rois, hk_array *batch,
+                              const hk_roi_align_options *options);
 
 /* Channels become squares of an image: x (n,c*block*block,h,w) gives (n,c,h*block,w*block). The
  * channels that make a square go along its rows. */
@@ -1133,6 +1212,23 @@ typedef struct hk_triplet_margin_loss_options {
 } hk_triplet_margin_loss_options;
 HK_API hk_array *hk_triplet_margin_loss(hk_array *anchor, hk_array *positive, hk_array *negative,
                                         const hk_triplet_margin_loss_options *options);
+
+/* y[n] = -ln sum over paths of prod over t of exp(log_probs[t,n,path[t]]). Connectionist
+ * temporal classification: minus the logarithm of the probability that a sequence gives its
+ * labels, one after the other, with blanks and repetitions anywhere between them. log_probs
+ * (steps,n,classes) are hk_log_softmax of scores; targets (n,labels), input_lengths (n) and
+ * target_lengths (n) are integers: of a sample the first input_lengths steps and target_lengths
+ * labels count. One loss for each sample (n), their sum, or the mean of each by its number of
+ * labels. Infinite where a target does not fit into its steps; such a loss has no gradient.
+ * Computed in float64. A length or label beyond its axis fails the call as HK_OUT_OF_RANGE. */
+typedef struct hk_ctc_loss_options {
+    int64_t blank; /* the class that is no label (default: 0) */
+    int64_t reduction; /* an hk_loss_reduction; the mean is of losses by labels of a target
+                          (default: HK_LOSS_MEAN) */
+    bool zero_infinity; /* 0 for infinite losses, of targets that do not fit (default: false) */
+} hk_ctc_loss_options;
+HK_API hk_array *hk_ctc_loss(hk_array *log_probs, hk_array *targets, hk_array *input_lengths,
+                             hk_array *target_lengths, const hk_ctc_loss_options *options);
 
 /* softmax(query key^T scale + mask) value. Attention (Vaswani et al. 2017) of queries (…,n,d) to
  * keys (…,m,d) with values (…,m,e): (…,n,e). mask broadcasts to (…,n,m): bool, true where a
@@ -2328,6 +2424,14 @@ HK_AT_OPTIONS(hk_array *, hk_median, hk_median_options, (hk_source at, hk_array 
                                                          const hk_median_options *options),
       (x, options))
 #define hk_median(...) hk_median_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS(hk_array *, hk_nanquantile, hk_nanquantile_options,
+      (hk_source at, hk_array *x, const hk_nanquantile_options *options),
+      (x, options))
+#define hk_nanquantile(...) hk_nanquantile_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS(hk_array *, hk_nanmedian, hk_nanmedian_options,
+      (hk_source at, hk_array *x, const hk_nanmedian_options *options),
+      (x, options))
+#define hk_nanmedian(...) hk_nanmedian_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_OPTIONS(hk_array *, hk_conv2d, hk_conv2d_options, (hk_source at, hk_array *x,
                                                          hk_array *weight, hk_array *bias,
                                                          const hk_conv2d_options *options),
@@ -2343,6 +2447,16 @@ HK_AT_OPTIONS(hk_array *, hk_conv1d, hk_conv1d_options, (hk_source at, hk_array 
                                                          const hk_conv1d_options *options),
       (x, weight, bias, options))
 #define hk_conv1d(...) hk_conv1d_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS(hk_array *, hk_conv3d, hk_conv3d_options, (hk_source at, hk_array *x,
+                                                         hk_array *weight, hk_array *bias,
+                                                         const hk_conv3d_options *options),
+      (x, weight, bias, options))
+#define hk_conv3d(...) hk_conv3d_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS(hk_array *, hk_conv3d_transpose, hk_conv3d_transpose_options,
+      (hk_source at, hk_array *x, hk_array *weight, hk_array *bias,
+       const hk_conv3d_transpose_options *options),
+      (x, weight, bias, options))
+#define hk_conv3d_transpose(...) hk_conv3d_transpose_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_OPTIONS(hk_array *, hk_max_pool2d, hk_max_pool2d_options,
       (hk_source at, hk_array *x, const hk_max_pool2d_options *options),
       (x, options))
@@ -2383,6 +2497,11 @@ HK_AT_OPTIONS(hk_array *, hk_grid_sample, hk_grid_sample_options,
       (hk_source at, hk_array *x, hk_array *grid, const hk_grid_sample_options *options),
       (x, grid, options))
 #define hk_grid_sample(...) hk_grid_sample_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS(hk_array *, hk_roi_align, hk_roi_align_options,
+      (hk_source at, hk_array *x, hk_array *rois, hk_array *batch,
+       const hk_roi_align_options *options),
+      (x, rois, batch, options))
+#define hk_roi_align(...) hk_roi_align_at(HK_SOURCE, __VA_ARGS__)
 HK_AT(hk_array *, hk_depth_to_space, (hk_source at, hk_array *x, int64_t block, bool crd),
       (x, block, crd))
 #define hk_depth_to_space(...) hk_depth_to_space_at(HK_SOURCE, __VA_ARGS__)
@@ -2463,6 +2582,13 @@ HK_AT_OPTIONS(hk_array *, hk_triplet_margin_loss, hk_triplet_margin_loss_options
        const hk_triplet_margin_loss_options *options),
       (anchor, positive, negative, options))
 #define hk_triplet_margin_loss(...) hk_triplet_margin_loss_at(HK_SOURCE, __VA_ARGS__)
+HK_AT_OPTIONS(hk_array *, hk_ctc_loss, hk_ctc_loss_options, (hk_source at, hk_array *log_probs,
+                                                             hk_array *targets,
+                                                             hk_array *input_lengths,
+                                                             hk_array *target_lengths,
+                                                             const hk_ctc_loss_options *options),
+      (log_probs, targets, input_lengths, target_lengths, options))
+#define hk_ctc_loss(...) hk_ctc_loss_at(HK_SOURCE, __VA_ARGS__)
 HK_AT_OPTIONS(hk_array *, hk_scaled_dot_product_attention, hk_scaled_dot_product_attention_options,
       (hk_source at, hk_array *query, hk_array *key, hk_array *value, hk_array *mask,
        const hk_scaled_dot_product_attention_options *options),

@@ -2122,6 +2122,52 @@ inline array median(const array &x, const median_options &options = {},
     return array::take(hk_median_at(at, x.get(), &given));
 }
 
+/* y = (1 - t) * s[floor(p)] + t * s[ceil(p)], of s = x in order, p = q * (numbers - 1), t = p -
+ * floor(p). As hk_quantile of the elements that are no NaN, however many these are: where all
+ * are NaN, the result is. */
+struct nanquantile_options {
+    HKI_OPTION(nanquantile_options, hk::shape, axes)
+    HKI_OPTION(nanquantile_options, bool, keepdims)
+    HKI_OPTION(nanquantile_options, double, q)
+    HKI_OPTION(nanquantile_options, int64_t, method)
+    hk_nanquantile_options to_c() const noexcept
+    {
+        hk_nanquantile_options c = {};
+        c.axes = axes;
+        c.keepdims = keepdims;
+        c.q = q;
+        c.method = method;
+        return c;
+    }
+};
+inline array nanquantile(const array &x, const nanquantile_options &options = {},
+                         hk_source at = here()) noexcept
+{
+    const hk_nanquantile_options given = options.to_c();
+    return array::take(hk_nanquantile_at(at, x.get(), &given));
+}
+
+/* y = (s[floor((n - 1) / 2)] + s[ceil((n - 1) / 2)]) / 2, of s = the n numbers of x in order.
+ * The median of the elements that are no NaN, along axes (all by default): NaN where all are. As
+ * hk_nanquantile for 0.5. */
+struct nanmedian_options {
+    HKI_OPTION(nanmedian_options, hk::shape, axes)
+    HKI_OPTION(nanmedian_options, bool, keepdims)
+    hk_nanmedian_options to_c() const noexcept
+    {
+        hk_nanmedian_options c = {};
+        c.axes = axes;
+        c.keepdims = keepdims;
+        return c;
+    }
+};
+inline array nanmedian(const array &x, const nanmedian_options &options = {},
+                       hk_source at = here()) noexcept
+{
+    const hk_nanmedian_options given = options.to_c();
+    return array::take(hk_nanmedian_at(at, x.get(), &given));
+}
+
 /* y[n,o,i,j] = bias[o] + sum over c, u, v of weight[o,c,u,v] *
  * x[n,c,i*stride-padding+u*dilation,j*stride-padding+v*dilation]. Two-dimensional convolution
  * (cross-correlation, as in every framework) of x (n,channels,height,width) with weight
@@ -2210,6 +2256,69 @@ inline array conv1d(const array &x, const array &weight, const array &bias = {},
 {
     const hk_conv1d_options given = options.to_c();
     return array::take(hk_conv1d_at(at, x.get(), weight.get(), bias.get(), &given));
+}
+
+/* y[n,o,h,i,j] = bias[o] + sum over c, t, u, v of weight[o,c,t,u,v] *
+ * x[n,c,h*stride-padding+t*dilation,i*stride-padding+u*dilation,j*stride-padding+v*dilation].
+ * Three-dimensional convolution (cross-correlation) of x (n,channels,depth,height,width) with
+ * weight (outputs,channels/groups,slices,rows,columns), plus bias (outputs):
+ * (n,outputs,depth',height',width'), of the dtype of all three, where depth' = (depth + 2
+ * padding - dilation (slices - 1) - 1) / stride + 1, rounded down, and height' and width'
+ * likewise. Made of one hk_conv2d, whose images have the slices of a window as channels: memory
+ * for x grows by their number, for the time of the call. bias may be NULL. */
+struct conv3d_options {
+    HKI_OPTION(conv3d_options, int_triple, stride)
+    HKI_OPTION(conv3d_options, int_triple, padding)
+    HKI_OPTION(conv3d_options, int_triple, dilation)
+    HKI_OPTION(conv3d_options, int64_t, groups)
+    hk_conv3d_options to_c() const noexcept
+    {
+        hk_conv3d_options c = {};
+        c.stride[0] = stride[0], c.stride[1] = stride[1], c.stride[2] = stride[2];
+        c.padding[0] = padding[0], c.padding[1] = padding[1], c.padding[2] = padding[2];
+        c.dilation[0] = dilation[0], c.dilation[1] = dilation[1], c.dilation[2] = dilation[2];
+        c.groups = groups;
+        return c;
+    }
+};
+inline array conv3d(const array &x, const array &weight, const array &bias = {},
+                    const conv3d_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_conv3d_options given = options.to_c();
+    return array::take(hk_conv3d_at(at, x.get(), weight.get(), bias.get(), &given));
+}
+
+/* y[n,o,h*stride-padding+t*dilation,i*stride-padding+u*dilation,j*stride-padding+v*dilation] +=
+ * weight[c,o,t,u,v] * x[n,c,h,i,j]. Transposed convolution of volumes: the gradient of hk_conv3d
+ * with respect to its x, done to x (n,channels,depth,height,width). weight is
+ * (channels,outputs/groups,slices,rows,columns), bias (outputs), the result
+ * (n,outputs,depth',height',width'), where depth' = (depth - 1) stride - 2 padding + dilation
+ * (slices - 1) + 1 + output_padding, and height' and width' likewise. Made of one
+ * hk_conv2d_transpose. bias may be NULL. */
+struct conv3d_transpose_options {
+    HKI_OPTION(conv3d_transpose_options, int_triple, stride)
+    HKI_OPTION(conv3d_transpose_options, int_triple, padding)
+    HKI_OPTION(conv3d_transpose_options, int_triple, dilation)
+    HKI_OPTION(conv3d_transpose_options, int64_t, groups)
+    HKI_OPTION(conv3d_transpose_options, int_triple, output_padding)
+    hk_conv3d_transpose_options to_c() const noexcept
+    {
+        hk_conv3d_transpose_options c = {};
+        c.stride[0] = stride[0], c.stride[1] = stride[1], c.stride[2] = stride[2];
+        c.padding[0] = padding[0], c.padding[1] = padding[1], c.padding[2] = padding[2];
+        c.dilation[0] = dilation[0], c.dilation[1] = dilation[1], c.dilation[2] = dilation[2];
+        c.groups = groups;
+        c.output_padding[0] = output_padding[0], c.output_padding[1] = output_padding[1], c.output_padding[2] = output_padding[2];
+        return c;
+    }
+};
+inline array conv3d_transpose(const array &x, const array &weight, const array &bias = {},
+                              const conv3d_transpose_options &options = {},
+                              hk_source at = here()) noexcept
+{
+    const hk_conv3d_transpose_options given = options.to_c();
+    return array::take(hk_conv3d_transpose_at(at, x.get(), weight.get(), bias.get(),
+                                              &given));
 }
 
 /* y[n,c,i,j] = max over u, v of x[n,c,i*stride-padding+u,j*stride-padding+v]. Largest element of
@@ -2321,8 +2430,8 @@ inline array avg_pool1d(const array &x, const avg_pool1d_options &options = {},
 /* y[n,c,i,j] = mean of x[n,c,i's rows,j's columns]. Mean of each window of x
  * (n,channels,height,width), where windows are such that there are `size`:
  * (n,channels,size[0],size[1]). Window i of an axis of h elements goes from i h / size, rounded
- * down, to (i + 1) h / size, rounded up. Sizes that divide x's are one call of pooling, others
- * two of each row and column. */
+ * down, to (i + 1) h / size, rounded up; of more windows than elements several have the same
+ * ones. Sizes that divide x's are one call of pooling, others two of each row and column. */
 struct adaptive_avg_pool2d_options {
     HKI_OPTION(adaptive_avg_pool2d_options, int_pair, size)
     hk_adaptive_avg_pool2d_options to_c() const noexcept
@@ -2342,8 +2451,8 @@ inline array adaptive_avg_pool2d(const array &x, const adaptive_avg_pool2d_optio
 /* y[n,c,i,j] = max of x[n,c,i's rows,j's columns]. Largest element of each window of x
  * (n,channels,height,width), where windows are such that there are `size`:
  * (n,channels,size[0],size[1]). Window i of an axis of h elements goes from i h / size, rounded
- * down, to (i + 1) h / size, rounded up. Sizes that divide x's are one call of pooling, others
- * two of each row and column. */
+ * down, to (i + 1) h / size, rounded up; of more windows than elements several have the same
+ * ones. Sizes that divide x's are one call of pooling, others two of each row and column. */
 struct adaptive_max_pool2d_options {
     HKI_OPTION(adaptive_max_pool2d_options, int_pair, size)
     hk_adaptive_max_pool2d_options to_c() const noexcept
@@ -2448,6 +2557,38 @@ inline array grid_sample(const array &x, const array &grid,
 {
     const hk_grid_sample_options given = options.to_c();
     return array::take(hk_grid_sample_at(at, x.get(), grid.get(), &given));
+}
+
+/* y[r,c,i,j] = mean over places p in part (i,j) of rois[r] of x[batch[r],c] at p. Regions of
+ * images x (n,channels,height,width) as images of one size: (regions,channels,size[0],size[1]).
+ * rois (regions,4), of x's dtype, has left, top, right and bottom of each, which scale
+ * multiplies, and batch (regions), of integers, of which sample it is: one that is not there
+ * fails the call as HK_OUT_OF_RANGE. A region is cut into parts, and a part is the mean of
+ * samples times samples places in it, between the four elements around each; what is more than
+ * an element outside is 0. As ONNX's RoiAlign, and torchvision's roi_align. The mean's gradient
+ * flows to x alone, the largest share has none. Not on GPUs. Not on GPUs yet. */
+struct roi_align_options {
+    HKI_OPTION(roi_align_options, int_pair, size)
+    HKI_OPTION(roi_align_options, double, scale)
+    HKI_OPTION(roi_align_options, int64_t, samples)
+    HKI_OPTION(roi_align_options, bool, aligned)
+    HKI_OPTION(roi_align_options, bool, largest)
+    hk_roi_align_options to_c() const noexcept
+    {
+        hk_roi_align_options c = {};
+        c.size[0] = size[0], c.size[1] = size[1];
+        c.scale = scale;
+        c.samples = samples;
+        c.aligned = aligned;
+        c.largest = largest;
+        return c;
+    }
+};
+inline array roi_align(const array &x, const array &rois, const array &batch,
+                       const roi_align_options &options = {}, hk_source at = here()) noexcept
+{
+    const hk_roi_align_options given = options.to_c();
+    return array::take(hk_roi_align_at(at, x.get(), rois.get(), batch.get(), &given));
 }
 
 /* Channels become squares of an image: x (n,c*block*block,h,w) gives (n,c,h*block,w*block). The
@@ -2800,6 +2941,36 @@ inline array triplet_margin_loss(const array &anchor, const array &positive, con
     const hk_triplet_margin_loss_options given = options.to_c();
     return array::take(hk_triplet_margin_loss_at(at, anchor.get(), positive.get(), negative.get(),
                                                  &given));
+}
+
+/* y[n] = -ln sum over paths of prod over t of exp(log_probs[t,n,path[t]]). Connectionist
+ * temporal classification: minus the logarithm of the probability that a sequence gives its
+ * labels, one after the other, with blanks and repetitions anywhere between them. log_probs
+ * (steps,n,classes) are hk_log_softmax of scores; targets (n,labels), input_lengths (n) and
+ * target_lengths (n) are integers: of a sample the first input_lengths steps and target_lengths
+ * labels count. One loss for each sample (n), their sum, or the mean of each by its number of
+ * labels. Infinite where a target does not fit into its steps; such a loss has no gradient.
+ * Computed in float64. A length or label beyond its axis fails the call as HK_OUT_OF_RANGE. */
+struct ctc_loss_options {
+    HKI_OPTION(ctc_loss_options, int64_t, blank)
+    HKI_OPTION(ctc_loss_options, int64_t, reduction)
+    HKI_OPTION(ctc_loss_options, bool, zero_infinity)
+    hk_ctc_loss_options to_c() const noexcept
+    {
+        hk_ctc_loss_options c = {};
+        c.blank = blank;
+        c.reduction = reduction;
+        c.zero_infinity = zero_infinity;
+        return c;
+    }
+};
+inline array ctc_loss(const array &log_probs, const array &targets, const array &input_lengths,
+                      const array &target_lengths, const ctc_loss_options &options = {},
+                      hk_source at = here()) noexcept
+{
+    const hk_ctc_loss_options given = options.to_c();
+    return array::take(hk_ctc_loss_at(at, log_probs.get(), targets.get(), input_lengths.get(),
+                                      target_lengths.get(), &given));
 }
 
 /* softmax(query key^T scale + mask) value. Attention (Vaswani et al. 2017) of queries (…,n,d) to

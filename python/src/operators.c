@@ -56,21 +56,24 @@ static bool int_from(PyObject *value, int64_t *number)
     return *number != -1 || !PyErr_Occurred();
 }
 
-static bool two_from(PyObject *value, const char *name, int64_t two[2])
+/* So many numbers, or one for all of them. */
+static bool ints_from(PyObject *value, const char *name, int64_t *ints, int count)
 {
     if (PyLong_Check(value)) {
-        bool good = int_from(value, two);
-        two[1] = two[0];
+        bool good = int_from(value, ints);
+        for (int i = 1; i < count; i++)
+            ints[i] = ints[0];
         return good;
     }
     hk_dims dims;
     if (!py_dims_from(value, name, &dims))
         return false;
-    if (dims.ndim != 2) {
-        PyErr_Format(PyExc_ValueError, "%s has %d entries, which must be 2", name, dims.ndim);
+    if (dims.ndim != count) {
+        PyErr_Format(PyExc_ValueError, "%s has %d entries, which must be %d", name, dims.ndim,
+                     count);
         return false;
     }
-    memcpy(two, dims.dims, 2 * sizeof *two);
+    memcpy(ints, dims.dims, (size_t)count * sizeof *ints);
     return true;
 }
 
@@ -85,13 +88,13 @@ static bool u64_from(PyObject *value, uint64_t *number)
 /* Of numbers, where C takes 0 for a default that is another one. */
 static bool hides_zero(const hk_operator_param *param)
 {
-    static const char *const zeros[] = {"0", "{0, 0}", "false"};
+    static const char *const zeros[] = {"0", "{0, 0}", "{0, 0, 0}", "false"};
     for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
         if (strcmp(param->default_text, zeros[i]) == 0)
             return false;
     return !param->is_required && strncmp(param->default_text, "HK_", 3) != 0 &&
            (param->type == HK_PARAM_INT || param->type == HK_PARAM_INT2 ||
-            param->type == HK_PARAM_F64);
+            param->type == HK_PARAM_INT3 || param->type == HK_PARAM_F64);
 }
 
 static bool is_zero(const hk_operator_param *param, const void *field)
@@ -99,6 +102,7 @@ static bool is_zero(const hk_operator_param *param, const void *field)
     const int64_t *whole = field;
     return param->type == HK_PARAM_F64    ? *(const double *)field == 0
            : param->type == HK_PARAM_INT2 ? whole[0] == 0 || whole[1] == 0
+           : param->type == HK_PARAM_INT3 ? whole[0] == 0 || whole[1] == 0 || whole[2] == 0
                                           : whole[0] == 0;
 }
 
@@ -145,7 +149,9 @@ static bool convert_param(call *self, const hk_operator_param *param, PyObject *
     case HK_PARAM_INT:
         return int_from(value, field);
     case HK_PARAM_INT2:
-        return two_from(value, param->name, field);
+        return ints_from(value, param->name, field, 2);
+    case HK_PARAM_INT3:
+        return ints_from(value, param->name, field, 3);
     case HK_PARAM_F64:
         return double_from(value, field);
     case HK_PARAM_DTYPE:

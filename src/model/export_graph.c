@@ -35,10 +35,11 @@ static void take_default(const hki_param *param, hk_export_option *option)
         option->ints[0] = strtoll(text, NULL, 10);
         break;
     case HKI_PARAM_INT2:
-        if (*text == '{') {
+    case HKI_PARAM_INT3:
+        for (int i = 0; i < option->count && (*text == '{' || *text == ','); i++) {
             char *end;
-            option->ints[0] = strtoll(text + 1, &end, 10);
-            option->ints[1] = *end == ',' ? strtoll(end + 1, NULL, 10) : 0;
+            option->ints[i] = strtoll(text + 1, &end, 10);
+            text = end;
         }
         break;
     case HKI_PARAM_F64:
@@ -63,8 +64,9 @@ static void take_option(const hki_param *param, const char *options, hk_export_o
         option->ints[0] = whole(*(const int64_t *)(const void *)at);
         break;
     case HKI_PARAM_INT2:
-        bytes = 2 * sizeof(int64_t);
-        option->count = 2;
+    case HKI_PARAM_INT3:
+        option->count = param->type == HKI_PARAM_INT2 ? 2 : 3;
+        bytes = (size_t)option->count * sizeof(int64_t);
         memcpy(option->ints, at, bytes);
         break;
     case HKI_PARAM_F64:

@@ -195,6 +195,16 @@ _Static_assert(sizeof(hk_median_options) == 80 &&
                offsetof(hk_median_options, axes) == 0 &&
                offsetof(hk_median_options, keepdims) == 72,
                "hk_median_options");
+_Static_assert(sizeof(hk_nanquantile_options) == 96 &&
+               offsetof(hk_nanquantile_options, axes) == 0 &&
+               offsetof(hk_nanquantile_options, keepdims) == 72 &&
+               offsetof(hk_nanquantile_options, q) == 80 &&
+               offsetof(hk_nanquantile_options, method) == 88,
+               "hk_nanquantile_options");
+_Static_assert(sizeof(hk_nanmedian_options) == 80 &&
+               offsetof(hk_nanmedian_options, axes) == 0 &&
+               offsetof(hk_nanmedian_options, keepdims) == 72,
+               "hk_nanmedian_options");
 _Static_assert(sizeof(hk_conv2d_options) == 56 &&
                offsetof(hk_conv2d_options, stride) == 0 &&
                offsetof(hk_conv2d_options, padding) == 16 &&
@@ -214,6 +224,19 @@ _Static_assert(sizeof(hk_conv1d_options) == 32 &&
                offsetof(hk_conv1d_options, dilation) == 16 &&
                offsetof(hk_conv1d_options, groups) == 24,
                "hk_conv1d_options");
+_Static_assert(sizeof(hk_conv3d_options) == 80 &&
+               offsetof(hk_conv3d_options, stride) == 0 &&
+               offsetof(hk_conv3d_options, padding) == 24 &&
+               offsetof(hk_conv3d_options, dilation) == 48 &&
+               offsetof(hk_conv3d_options, groups) == 72,
+               "hk_conv3d_options");
+_Static_assert(sizeof(hk_conv3d_transpose_options) == 104 &&
+               offsetof(hk_conv3d_transpose_options, stride) == 0 &&
+               offsetof(hk_conv3d_transpose_options, padding) == 24 &&
+               offsetof(hk_conv3d_transpose_options, dilation) == 48 &&
+               offsetof(hk_conv3d_transpose_options, groups) == 72 &&
+               offsetof(hk_conv3d_transpose_options, output_padding) == 80,
+               "hk_conv3d_transpose_options");
 _Static_assert(sizeof(hk_max_pool2d_options) == 56 &&
                offsetof(hk_max_pool2d_options, kernel) == 0 &&
                offsetof(hk_max_pool2d_options, stride) == 16 &&
@@ -263,6 +286,13 @@ _Static_assert(sizeof(hk_grid_sample_options) == 24 &&
                offsetof(hk_grid_sample_options, beyond) == 8 &&
                offsetof(hk_grid_sample_options, align_corners) == 16,
                "hk_grid_sample_options");
+_Static_assert(sizeof(hk_roi_align_options) == 40 &&
+               offsetof(hk_roi_align_options, size) == 0 &&
+               offsetof(hk_roi_align_options, scale) == 16 &&
+               offsetof(hk_roi_align_options, samples) == 24 &&
+               offsetof(hk_roi_align_options, aligned) == 32 &&
+               offsetof(hk_roi_align_options, largest) == 33,
+               "hk_roi_align_options");
 _Static_assert(sizeof(hk_depth_to_space_arguments) == 16 &&
                offsetof(hk_depth_to_space_arguments, block) == 0 &&
                offsetof(hk_depth_to_space_arguments, crd) == 8,
@@ -332,6 +362,11 @@ _Static_assert(sizeof(hk_triplet_margin_loss_options) == 16 &&
                offsetof(hk_triplet_margin_loss_options, reduction) == 0 &&
                offsetof(hk_triplet_margin_loss_options, margin) == 8,
                "hk_triplet_margin_loss_options");
+_Static_assert(sizeof(hk_ctc_loss_options) == 24 &&
+               offsetof(hk_ctc_loss_options, blank) == 0 &&
+               offsetof(hk_ctc_loss_options, reduction) == 8 &&
+               offsetof(hk_ctc_loss_options, zero_infinity) == 16,
+               "hk_ctc_loss_options");
 _Static_assert(sizeof(hk_scaled_dot_product_attention_options) == 16 &&
                offsetof(hk_scaled_dot_product_attention_options, causal) == 0 &&
                offsetof(hk_scaled_dot_product_attention_options, scale) == 8,
@@ -2348,6 +2383,20 @@ hk_array *(hk_median)(hk_array *x, const hk_median_options *options)
                        (hk_device){NULL}, NULL);
 }
 
+hk_array *(hk_nanquantile)(hk_array *x, const hk_nanquantile_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_nanquantile_options, options);
+    return hki_op_call(&hki_op_nanquantile, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+
+hk_array *(hk_nanmedian)(hk_array *x, const hk_nanmedian_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_nanmedian_options, options);
+    return hki_op_call(&hki_op_nanmedian, (hk_array *const[]){x}, 1, options,
+                       (hk_device){NULL}, NULL);
+}
+
 hk_array *(hk_conv2d)(hk_array *x, hk_array *weight, hk_array *bias,
                       const hk_conv2d_options *options)
 {
@@ -2369,6 +2418,22 @@ hk_array *(hk_conv1d)(hk_array *x, hk_array *weight, hk_array *bias,
 {
     HKI_TAKE_OPTIONS(hk_conv1d_options, options);
     return hki_op_call(&hki_op_conv1d, (hk_array *const[]){x, weight, bias}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+
+hk_array *(hk_conv3d)(hk_array *x, hk_array *weight, hk_array *bias,
+                      const hk_conv3d_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_conv3d_options, options);
+    return hki_op_call(&hki_op_conv3d, (hk_array *const[]){x, weight, bias}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+
+hk_array *(hk_conv3d_transpose)(hk_array *x, hk_array *weight, hk_array *bias,
+                                const hk_conv3d_transpose_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_conv3d_transpose_options, options);
+    return hki_op_call(&hki_op_conv3d_transpose, (hk_array *const[]){x, weight, bias}, 3, options,
                        (hk_device){NULL}, NULL);
 }
 
@@ -2439,6 +2504,14 @@ hk_array *(hk_grid_sample)(hk_array *x, hk_array *grid, const hk_grid_sample_opt
 {
     HKI_TAKE_OPTIONS(hk_grid_sample_options, options);
     return hki_op_call(&hki_op_grid_sample, (hk_array *const[]){x, grid}, 2, options,
+                       (hk_device){NULL}, NULL);
+}
+
+hk_array *(hk_roi_align)(hk_array *x, hk_array *rois, hk_array *batch,
+                         const hk_roi_align_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_roi_align_options, options);
+    return hki_op_call(&hki_op_roi_align, (hk_array *const[]){x, rois, batch}, 3, options,
                        (hk_device){NULL}, NULL);
 }
 
@@ -2583,6 +2656,14 @@ hk_array *(hk_triplet_margin_loss)(hk_array *anchor, hk_array *positive, hk_arra
 {
     HKI_TAKE_OPTIONS(hk_triplet_margin_loss_options, options);
     return hki_op_call(&hki_op_triplet_margin_loss, (hk_array *const[]){anchor, positive, negative}, 3, options,
+                       (hk_device){NULL}, NULL);
+}
+
+hk_array *(hk_ctc_loss)(hk_array *log_probs, hk_array *targets, hk_array *input_lengths,
+                        hk_array *target_lengths, const hk_ctc_loss_options *options)
+{
+    HKI_TAKE_OPTIONS(hk_ctc_loss_options, options);
+    return hki_op_call(&hki_op_ctc_loss, (hk_array *const[]){log_probs, targets, input_lengths, target_lengths}, 4, options,
                        (hk_device){NULL}, NULL);
 }
 

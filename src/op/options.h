@@ -16,7 +16,8 @@ typedef enum hki_param_type {
     HKI_PARAM_F64,   /* double */
     HKI_PARAM_DTYPE, /* hk_dtype */
     HKI_PARAM_DIMS,  /* hk_dims */
-    HKI_PARAM_U64    /* uint64_t */
+    HKI_PARAM_U64,   /* uint64_t */
+    HKI_PARAM_INT3   /* int64_t[3] */
 } hki_param_type;
 
 /* One field of an operator's options struct. A field of all zero bytes means the default. */
@@ -34,6 +35,7 @@ enum { HKI_MAX_OPTIONS_BYTES = 256 };
 #define HKI_FIELD_BOOL(name)  bool name
 #define HKI_FIELD_INT(name)   int64_t name
 #define HKI_FIELD_INT2(name)  int64_t name[2]
+#define HKI_FIELD_INT3(name)  int64_t name[3]
 #define HKI_FIELD_F64(name)   double name
 #define HKI_FIELD_DTYPE(name) hk_dtype name
 #define HKI_FIELD_DIMS(name)  hk_dims name

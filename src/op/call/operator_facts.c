@@ -8,7 +8,7 @@
 _Static_assert((int)HK_PARAM_BOOL == HKI_PARAM_BOOL && (int)HK_PARAM_INT == HKI_PARAM_INT &&
                    (int)HK_PARAM_INT2 == HKI_PARAM_INT2 && (int)HK_PARAM_F64 == HKI_PARAM_F64 &&
                    (int)HK_PARAM_DTYPE == HKI_PARAM_DTYPE && (int)HK_PARAM_DIMS == HKI_PARAM_DIMS &&
-                   (int)HK_PARAM_U64 == HKI_PARAM_U64,
+                   (int)HK_PARAM_U64 == HKI_PARAM_U64 && (int)HK_PARAM_INT3 == HKI_PARAM_INT3,
                "the same types under both names");
 
 const hk_operator *hk_operator_find(const char *name)

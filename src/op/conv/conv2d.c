@@ -15,11 +15,6 @@ HKI_ARGUMENTS_TABLE(conv2d_backward_data, CONV2D_BACKWARD_ARGUMENTS)
 
 enum { PARTIALS_MAX_BYTES = 64 << 20 };
 
-static const hki_shape_view *bias_of(const hki_call *call)
-{
-    return call->input_count > 2 ? call->inputs[2] : NULL;
-}
-
 /* ---- shapes -------------------------------------------------------------------------------------------- */
 
 /* Multiplications; the gradients do as many. */
@@ -31,42 +26,8 @@ static double product_count(const hki_conv2d_geometry *g)
 
 static bool forward_infer(hki_call *call)
 {
-    const hki_shape_view *x = call->inputs[0], *weight = call->inputs[1], *bias = bias_of(call);
-    char x_text[256], weight_text[256];
-    if (!hki_conv2d_check_axes(call, "x", x, "samples, channels, height, width", true) ||
-        !hki_conv2d_check_axes(call, "weight", weight, "outputs, channels, height, width", false) ||
-        !hki_conv2d_check_dtype(call, "weight", weight) ||
-        (bias && !hki_conv2d_check_dtype(call, "bias", bias)) ||
-        !hki_conv2d_check_options(call, call->options))
-        return false;
-    hki_dims_describe(&x->shape, x_text, sizeof x_text);
-    hki_dims_describe(&weight->shape, weight_text, sizeof weight_text);
-    if (!hki_conv2d_check_groups(call, x->shape.dims[1], weight))
-        return false;
-    if (bias && (bias->shape.ndim != 1 || bias->shape.dims[0] != weight->shape.dims[0])) {
-        char bias_text[256];
-        hki_dims_describe(&bias->shape, bias_text, sizeof bias_text);
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                               "bias is %s, but must be (%lld,): one for each output of weight %s",
-                               bias_text, (long long)weight->shape.dims[0], weight_text);
-    }
-    hki_conv2d_geometry g =
-        hki_conv2d_forward_geometry(x->shape.dims, weight->shape.dims, call->options);
-    if (g.out_height < 1 || g.out_width < 1)
-        return hki_call_refuse(
-            call, HK_INVALID_ARGUMENT,
-            "a window of weight %s spans %lld x %lld elements with dilation {%lld, %lld}; x %s "
-            "with "
-            "padding {%lld, %lld} has only %lld x %lld",
-            weight_text, (long long)hki_conv2d_span(g.kernel_height, g.dilation_height),
-            (long long)hki_conv2d_span(g.kernel_width, g.dilation_width),
-            (long long)g.dilation_height, (long long)g.dilation_width, x_text,
-            (long long)g.pad_height, (long long)g.pad_width,
-            (long long)(g.in_height + 2 * g.pad_height), (long long)(g.in_width + 2 * g.pad_width));
-    call->out_shape[0] =
-        (hk_dims){.ndim = 4, .dims = {g.samples, g.out_channels, g.out_height, g.out_width}};
-    call->out_dtype[0] = x->dtype;
-    return true;
+    const hki_conv_axes axes = hki_conv2d_axes(call->options);
+    return hki_conv_infer(call, &axes);
 }
 
 /* Internal operators: what conv2d has accepted needs no text for people. */
@@ -83,8 +44,8 @@ static bool data_infer(hki_call *call)
 {
     const hki_shape_view *dy = call->inputs[0], *weight = call->inputs[1];
     const int64_t *size = ((const hki_conv2d_backward_data_options *)call->options)->size;
-    if (!hki_conv2d_check_axes(call, "dy", dy, "samples, outputs, height, width", true) ||
-        !hki_conv2d_check_axes(call, "weight", weight, "outputs, channels, height, width", false))
+    if (!hki_conv_check_axes(call, "dy", dy, 2, "samples, outputs", true) ||
+        !hki_conv_check_axes(call, "weight", weight, 2, "outputs, channels", false))
         return false;
     hki_conv2d_geometry g =
         hki_conv2d_data_geometry(dy->shape.dims, weight->shape.dims, call->options);
@@ -96,8 +57,8 @@ static bool data_infer(hki_call *call)
 static bool weight_infer(hki_call *call)
 {
     const hki_shape_view *x = call->inputs[0], *dy = call->inputs[1];
-    if (!hki_conv2d_check_axes(call, "x", x, "samples, channels, height, width", true) ||
-        !hki_conv2d_check_axes(call, "dy", dy, "samples, outputs, height, width", true))
+    if (!hki_conv_check_axes(call, "x", x, 2, "samples, channels", true) ||
+        !hki_conv_check_axes(call, "dy", dy, 2, "samples, outputs", true))
         return false;
     hki_conv2d_geometry g =
         hki_conv2d_weight_geometry(x->shape.dims, dy->shape.dims, call->options);

@@ -3,6 +3,7 @@
 #define HOCKET_OP_CONV2D_H
 
 #include "op/conv/conv2d_kernel.h"
+#include "op/conv/conv_checks.h"
 #include "op/op.h"
 
 #define CONV2D_OPTIONS(F, op)                                                                      \
@@ -11,6 +12,11 @@
     F(op, INT2, dilation, "{1, 1}", "rows and columns between the elements of a window")           \
     F(op, INT, groups, "1", "parts of the channels, each seen by as large a part of the outputs")
 HKI_OPTIONS_STRUCT(conv2d, CONV2D_OPTIONS)
+#define CONV2D_TRANSPOSE_OPTIONS(F, op)                                                            \
+    CONV2D_OPTIONS(F, op)                                                                          \
+    F(op, INT2, output_padding, "{0, 0}",                                                          \
+      "rows added below, columns to the right; less than stride")
+HKI_OPTIONS_STRUCT(conv2d_transpose, CONV2D_TRANSPOSE_OPTIONS)
 
 /* Gradients: what an output does not tell, height and width of x or of weight, beside the same options. */
 #define CONV2D_BACKWARD_ARGUMENTS(F, op)                                                           \
@@ -35,6 +41,15 @@ static inline int64_t hki_conv2d_groups(const void *options)
 {
     const int64_t groups = ((const hki_conv2d_options *)options)->groups;
     return groups ? groups : 1;
+}
+
+static inline hki_conv_axes hki_conv2d_axes(const hki_conv2d_options *o)
+{
+    return (hki_conv_axes){.count = 2,
+                           .stride = o->stride,
+                           .padding = o->padding,
+                           .dilation = o->dilation,
+                           .groups = o->groups};
 }
 
 /* Elements that a window spans. */
@@ -106,16 +121,6 @@ static inline hki_conv2d_geometry hki_conv2d_geometry_of(const hk_op *op, const 
         return hki_conv2d_data_geometry(in[0].dims, in[1].dims, options);
     return hki_conv2d_weight_geometry(in[0].dims, in[1].dims, options);
 }
-
-/* ---- checks (conv2d_checks.c) ------------------------------------------------------------------------------------- */
-
-/* From infer; false after hki_call_refuse. Axes are four, of size 1 or more, but for the first, which may be empty when `batch`
- * says that it is one. Groups: weight is (outputs, channels / groups, rows, columns). */
-bool hki_conv2d_check_options(hki_call *call, const hki_conv2d_options *options);
-bool hki_conv2d_check_groups(hki_call *call, int64_t channels, const hki_shape_view *weight);
-bool hki_conv2d_check_axes(hki_call *call, const char *name, const hki_shape_view *x,
-                           const char *axes, bool batch);
-bool hki_conv2d_check_dtype(hki_call *call, const char *name, const hki_shape_view *x);
 
 /* In conv2d.c: fails the task, where a product had no memory. */
 void hki_conv2d_fail_products(const hki_kernel_call *call, int64_t piece);

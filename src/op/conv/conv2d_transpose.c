@@ -4,97 +4,22 @@
 
 #include <string.h>
 
-#define CONV2D_TRANSPOSE_OPTIONS(F, op)                                                            \
-    CONV2D_OPTIONS(F, op)                                                                          \
-    F(op, INT2, output_padding, "{0, 0}",                                                          \
-      "rows added below, columns to the right; less than stride")
-HKI_OPTIONS(conv2d_transpose, CONV2D_TRANSPOSE_OPTIONS)
+HKI_OPTIONS_TABLE(conv2d_transpose, CONV2D_TRANSPOSE_OPTIONS)
 
 enum { X, WEIGHT, BIAS };
 
-/* Along one of the two axes. */
-static int64_t out_size(const hki_call *call, int axis)
-{
-    const hki_conv2d_transpose_options *o = call->options;
-    const int64_t stride = o->stride[axis] ? o->stride[axis] : 1;
-    const int64_t dilation = o->dilation[axis] ? o->dilation[axis] : 1;
-    return (call->inputs[X]->shape.dims[2 + axis] - 1) * stride - 2 * o->padding[axis] +
-           hki_conv2d_span(call->inputs[WEIGHT]->shape.dims[2 + axis], dilation) +
-           o->output_padding[axis];
-}
-
-static bool check_output_padding(hki_call *call)
-{
-    const hki_conv2d_transpose_options *o = call->options;
-    for (int i = 0; i < 2; i++) {
-        const int64_t stride = o->stride[i] ? o->stride[i] : 1;
-        if (o->output_padding[i] < 0 || o->output_padding[i] >= stride)
-            return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                                   "output_padding[%d] is %lld; it may be 0 … %lld, less than the "
-                                   "stride",
-                                   i, (long long)o->output_padding[i], (long long)stride - 1);
-        /* Of a view that is broadcast to very many rows, more than can be counted. */
-        if ((double)call->inputs[X]->shape.dims[2 + i] * (double)stride > 0x1p60)
-            return hki_call_refuse(
-                call, HK_INVALID_ARGUMENT, "stride[%d] is %lld, which makes too many of %lld", i,
-                (long long)stride, (long long)call->inputs[X]->shape.dims[2 + i]);
-        if (out_size(call, i) < 1)
-            return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                                   "padding[%d] is %lld, which leaves nothing of the result", i,
-                                   (long long)o->padding[i]);
-    }
-    return true;
-}
-
-static bool check_channels(hki_call *call)
-{
-    const hki_shape_view *x = call->inputs[X], *weight = call->inputs[WEIGHT];
-    const hki_shape_view *bias = call->input_count > BIAS ? call->inputs[BIAS] : NULL;
-    const int64_t groups = hki_conv2d_groups(call->options);
-    char text[256], weight_text[256];
-    hki_dims_describe(&weight->shape, weight_text, sizeof weight_text);
-    if (groups < 0 || weight->shape.dims[0] % groups)
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                               "groups is %lld; it must divide the %lld channels of weight %s, or "
-                               "be 0 for the default, 1",
-                               (long long)groups, (long long)weight->shape.dims[0], weight_text);
-    const int64_t outputs = weight->shape.dims[1] * groups;
-    hki_dims_describe(&x->shape, text, sizeof text);
-    if (weight->shape.dims[0] != x->shape.dims[1])
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                               "weight %s is for %lld channels, x %s has %lld", weight_text,
-                               (long long)weight->shape.dims[0], text, (long long)x->shape.dims[1]);
-    if (bias && (bias->shape.ndim != 1 || bias->shape.dims[0] != outputs)) {
-        hki_dims_describe(&bias->shape, text, sizeof text);
-        return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                               "bias is %s, but must be (%lld,): one for each output of weight %s",
-                               text, (long long)outputs, weight_text);
-    }
-    return true;
-}
-
 static bool transpose_infer(hki_call *call)
 {
-    const hki_shape_view *x = call->inputs[X], *weight = call->inputs[WEIGHT];
-    const hki_shape_view *bias = call->input_count > BIAS ? call->inputs[BIAS] : NULL;
-    if (!hki_conv2d_check_axes(call, "x", x, "samples, channels, height, width", true) ||
-        !hki_conv2d_check_axes(call, "weight", weight, "channels, outputs, height, width", false) ||
-        !hki_conv2d_check_dtype(call, "weight", weight) ||
-        (bias && !hki_conv2d_check_dtype(call, "bias", bias)) ||
-        !hki_conv2d_check_options(call, call->options) || !check_channels(call) ||
-        !check_output_padding(call))
-        return false;
-    call->out_shape[0] = (hk_dims){
-        .ndim = 4,
-        .dims = {x->shape.dims[0], weight->shape.dims[1] * hki_conv2d_groups(call->options),
-                 out_size(call, 0), out_size(call, 1)}};
-    call->out_dtype[0] = x->dtype;
-    return true;
+    const hki_conv2d_transpose_options *o = call->options;
+    hki_conv_axes axes = hki_conv2d_axes((const hki_conv2d_options *)o);
+    axes.output_padding = o->output_padding;
+    return hki_conv_transpose_infer(call, &axes);
 }
 
 static hki_conv2d_backward_data_options data_options(const hki_call *call)
 {
-    hki_conv2d_backward_data_options data = {.size = {out_size(call, 0), out_size(call, 1)}};
+    const int64_t *dims = call->out_shape[0].dims;
+    hki_conv2d_backward_data_options data = {.size = {dims[2], dims[3]}};
     memcpy(&data, call->options, sizeof(hki_conv2d_options));
     return data;
 }

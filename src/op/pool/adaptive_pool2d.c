@@ -9,6 +9,8 @@
 HKI_OPTIONS_TABLE(adaptive_avg_pool2d, ADAPTIVE_POOL2D_OPTIONS)
 #define adaptive_max_pool2d_params adaptive_avg_pool2d_params
 
+enum { MOST_WINDOWS = 1 << 20 };
+
 /* What sets the two apart; hk_op.data. */
 typedef struct kind {
     const hk_op *windows, *reduction;
@@ -43,12 +45,11 @@ static bool adaptive_infer(hki_call *call)
         return hki_call_refuse(call, HK_INVALID_ARGUMENT,
                                "x is %s, but needs 4 axes: samples, channels, height, width", text);
     for (int i = 0; i < 2; i++)
-        if (size_of(call, i) < 1 || size_of(call, i) > x->shape.dims[2 + i])
+        if (size_of(call, i) < 1 || size_of(call, i) > MOST_WINDOWS || x->shape.dims[2 + i] == 0)
             return hki_call_refuse(call, HK_INVALID_ARGUMENT,
-                                   "size[%d] is %lld, but x %s has %lld; it may be from 1 to that, "
-                                   "or 0 for the default, 1",
-                                   i, (long long)size_of(call, i), text,
-                                   (long long)x->shape.dims[2 + i]);
+                                   "size[%d] is %lld and x %s; it may be from 1 to %d, or 0 for "
+                                   "the default, 1, of at least one element",
+                                   i, (long long)size_of(call, i), text, MOST_WINDOWS);
     call->out_shape[0] = x->shape;
     call->out_shape[0].dims[2] = size_of(call, 0);
     call->out_shape[0].dims[3] = size_of(call, 1);
@@ -118,6 +119,7 @@ static const hki_sample adaptive_samples[] = {
     {.inputs = {HKI_SHAPE(2, 3, 6, 4)}, .options = SIZE(3, 2)},
     {.inputs = {HKI_SHAPE(2, 2, 7, 5)}, .options = SIZE(3, 2)},
     {.inputs = {HKI_SHAPE(1, 2, 7, 4)}, .options = SIZE(5, 4)},
+    {.inputs = {HKI_SHAPE(1, 2, 3, 4)}, .options = SIZE(7, 2)},
     {.inputs = {HKI_SHAPE(0, 2, 7, 5)}, .options = SIZE(3, 2)},
     {.kind = HKI_SAMPLE_STRIDED, .inputs = {HKI_SHAPE(2, 3, 7, 5)}, .options = SIZE(2, 3)},
 };
@@ -131,7 +133,8 @@ static const hki_sample adaptive_samples[] = {
         .doc = text " of each window of x (n,channels,height,width), where windows are such that " \
                     "there are `size`: (n,channels,size[0],size[1]). Window i of an axis of h "    \
                     "elements goes from i h / size, rounded down, to (i + 1) h / size, rounded "   \
-                    "up. Sizes that divide x's are one call of pooling, others two of each row "   \
+                    "up; of more windows than elements several have the same ones. Sizes that "    \
+                    "divide x's are one call of pooling, others two of each row "                  \
                     "and column.",                                                                 \
         .formula = its_formula,                                                                    \
         .dtypes = HKI_FLOATS,                                                                      \

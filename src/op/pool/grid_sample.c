@@ -140,20 +140,14 @@ static hk_array *compose(const hki_call *call)
     const hk_dims channels_last = {.ndim = 4, .dims = {0, 2, 3, 1}};
     const hk_dims channels_second = {.ndim = 4, .dims = {0, 3, 1, 2}};
     const hk_dims column = {.ndim = 2, .dims = {n * pixels, 1}};
-    const struct {
-        int64_t first, step, count;
-        hk_dtype dtype;
-    } of_samples = {0, 1, n, HK_F64};
     hk_array *x = hki_shaped(hki_op_call1(&hki_op_permute_dims, call->arrays[0], &channels_last),
                              (hk_dims){.ndim = 2, .dims = {n * h * w, c}});
     hk_array *grid = hki_shaped(call->arrays[1], (hk_dims){.ndim = 3, .dims = {n, pixels, 2}});
     const hk_dims plane = {.ndim = 2, .dims = {n, pixels}};
     const taps across = taps_of(o, hki_shaped((hk_slice)(grid, 2, 0, 1), plane), w),
                down = taps_of(o, hki_shaped((hk_slice)(grid, 2, 1, 2), plane), h);
-    hk_array *counted =
-        hki_op_call(&hki_op_sequence, NULL, 0, &of_samples, (hk_device){call->device}, NULL);
-    hk_array *sample =
-        hki_shaped(hki_times(counted, (double)(h * w)), (hk_dims){.ndim = 2, .dims = {n, 1}});
+    hk_array *sample = hki_shaped(hki_times(hki_counted(call, n, HK_F64), (double)(h * w)),
+                                  (hk_dims){.ndim = 2, .dims = {n, 1}});
     hk_array *y = NULL;
     for (int i = 0; i < down.count; i++) {
         hk_array *row =

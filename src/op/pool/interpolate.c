@@ -155,12 +155,7 @@ static hk_array *resized(const hki_call *call, hk_array *x, int axis)
     const double step = step_of(o, from, to);
     const int taps = taps_of(o);
     const hk_dims column = {.ndim = x->shape.ndim - axis, .dims = {to, 1, 1, 1}};
-    const struct {
-        int64_t first, step, count;
-        hk_dtype dtype;
-    } counted = {0, 1, to, HK_F64};
-    hk_array *at =
-        hki_op_call(&hki_op_sequence, NULL, 0, &counted, (hk_device){call->device}, NULL);
+    hk_array *at = hki_counted(call, to, HK_F64);
     if (aligns)
         at = hki_op_call_number(&hki_op_divide_scalar, hki_times(at, (double)(from - 1)),
                                 to > 1 ? (double)(to - 1) : 1);

@@ -1,10 +1,9 @@
-/* Quantiles and medians: elements of lines that are sorted, and what lies between them. */
+/* Quantiles and medians: elements of lines that are sorted, and what lies between them. Of those that leave NaNs out each line has
+ * a number of elements of its own. */
 #include "base/option.h"
+#include "op/call/composed.h"
 #include "op/elementwise/elementwise.h"
 #include "op/reduce/reduce.h"
-#include "op/shape/copy.h"
-#include "op/shape/fill.h"
-#include "op/shape/reshape.h"
 #include "op/sort/sort.h"
 
 #include <inttypes.h>
@@ -19,11 +18,20 @@
 HKI_OPTIONS(quantile, QUANTILE_OPTIONS)
 HKI_OPTIONS_STRUCT(median, REDUCE_OPTIONS)
 HKI_OPTIONS_TABLE(median, REDUCE_OPTIONS)
+typedef hki_quantile_options hki_nanquantile_options;
+typedef hki_median_options hki_nanmedian_options;
+#define nanquantile_params quantile_params
+#define nanmedian_params   median_params
 
-/* What both are asked for; options of median have no more than the axes. */
+static bool skips_nan(const hki_call *call)
+{
+    return call->op->id == HKI_OP_ID_nanquantile || call->op->id == HKI_OP_ID_nanmedian;
+}
+
+/* What they are asked for; options of medians have no more than the axes. */
 static hki_quantile_options asked(const hki_call *call)
 {
-    if (call->op->id == HKI_OP_ID_quantile)
+    if (call->op->id == HKI_OP_ID_quantile || call->op->id == HKI_OP_ID_nanquantile)
         return *(const hki_quantile_options *)call->options;
     const hki_median_options *o = call->options;
     return (hki_quantile_options){.axes = o->axes, .keepdims = o->keepdims};
@@ -99,13 +107,6 @@ static place place_of(const hki_quantile_options *o, int64_t count)
     }
 }
 
-static hk_array *as(hk_array *x, hk_dtype dtype)
-{
-    return x->failed || x->dtype == dtype
-               ? x
-               : hki_op_call1(&hki_op_cast, x, &(const hki_cast_options){.dtype = dtype});
-}
-
 /* x as rows of what is reduced. */
 static hk_array *as_rows(hk_array *x, unsigned mask, int64_t count)
 {
@@ -127,17 +128,59 @@ static hk_array *entry(hk_array *rows, int64_t at)
 /* Both weighed, not one and a part of what is between them, which infinities have none of. */
 static hk_array *between(hk_array *low, hk_array *high, double along)
 {
-    return hki_op_call2(&hki_op_add, hki_op_call_number(&hki_op_multiply_scalar, low, 1 - along),
-                        hki_op_call_number(&hki_op_multiply_scalar, high, along), NULL);
+    return hki_op_call2(&hki_op_add, hki_times(low, 1 - along), hki_times(high, along), NULL);
 }
 
 /* y, or NaN where the last of the sorted elements is. */
 static hk_array *unless_nan(const hki_call *call, hk_array *y, hk_array *last)
 {
-    const hki_full_options nan = {.shape = {.ndim = 0}, .value = NAN, .dtype = last->dtype};
-    const hk_device device = {call->device};
     return hki_op_call3(&hki_op_where, hki_op_call2(&hki_op_equal, last, last, NULL), y,
-                        hki_op_call(&hki_op_full, NULL, 0, &nan, device, NULL), NULL);
+                        hki_number(call, NAN, last->dtype), NULL);
+}
+
+/* The quantile of each row; NaN where one of its elements is. */
+static hk_array *among_all(const hki_call *call, const hki_quantile_options *o, hk_array *rows,
+                           int64_t count)
+{
+    const place at = place_of(o, count);
+    hk_array *y = entry(rows, at.low);
+    if (at.along > 0)
+        y = between(y, entry(rows, at.high), at.along);
+    return unless_nan(call, y, entry(rows, count - 1));
+}
+
+/* For each row the entry of that number. */
+static hk_array *entry_of_each(hk_array *rows, hk_array *at)
+{
+    return hki_op_call2(&hki_op_take_along_axis, rows, hki_as(at, HK_I64), &(const int64_t){1});
+}
+
+/* The quantile of what is no NaN, which stand last, of each row; NaN where there is nothing else. place_of, of a number of elements
+ * that each row has for itself. */
+static hk_array *among_numbers(const hki_quantile_options *o, hk_array *rows)
+{
+    const hki_sum_options along_rows = {.axes = {.ndim = 1, .dims = {1}}, .keepdims = true};
+    hk_array *count = hki_op_call2(&hki_op_equal, rows, rows, NULL);
+    count = hki_op_call1(&hki_op_sum, hki_as(count, HK_F64), &along_rows);
+    hk_array *at = hki_times(hki_plus(count, -1), fraction_of(o));
+    at = hki_op_call_number(&hki_op_maximum_scalar, at, 0);
+    hk_array *low = hki_op_call1(&hki_op_floor, at, NULL);
+    hk_array *high = hki_op_call1(&hki_op_ceil, at, NULL);
+    if (o->method == HK_QUANTILE_NEAREST)
+        low = hki_op_call1(&hki_op_round, at, NULL);
+    if (o->method == HK_QUANTILE_HIGHER)
+        low = high;
+    hk_array *y = entry_of_each(rows, low);
+    if (o->method != HK_QUANTILE_LINEAR && o->method != HK_QUANTILE_MIDPOINT)
+        return y;
+    hk_array *along = o->method == HK_QUANTILE_LINEAR
+                          ? hki_op_call2(&hki_op_subtract, at, low, NULL)
+                          : hki_times(hki_op_call2(&hki_op_subtract, high, low, NULL), 0.5);
+    hk_array *is_between = hki_op_call2(&hki_op_not_equal, low, high, NULL);
+    along = hki_as(along, rows->dtype);
+    hk_array *mixed = hki_op_call2(&hki_op_add, hki_product(y, hki_less(1, along)),
+                                   hki_product(entry_of_each(rows, high), along), NULL);
+    return hki_op_call3(&hki_op_where, is_between, mixed, y, NULL);
 }
 
 static hk_array *compose(const hki_call *call)
@@ -146,16 +189,12 @@ static hk_array *compose(const hki_call *call)
     const hk_dtype dtype = call->out_dtype[0];
     const unsigned mask = mask_of(&o, call->inputs[0]->shape.ndim);
     const int64_t count = count_of(&call->inputs[0]->shape, mask);
-    const place at = place_of(&o, count);
     const hki_sort_options rising = {.axis = 1};
     const hki_reshape_options shape = {.shape = call->out_shape[0]};
-    hk_array *x = as(call->arrays[0], 1u << dtype & HKI_HALVES ? HK_F32 : dtype);
+    hk_array *x = hki_as(call->arrays[0], 1u << dtype & HKI_HALVES ? HK_F32 : dtype);
     hk_array *rows = hki_op_call1(&hki_op_sort, as_rows(x, mask, count), &rising);
-    hk_array *y = entry(rows, at.low), *last = entry(rows, count - 1);
-    if (at.along > 0)
-        y = between(y, entry(rows, at.high), at.along);
-    y = unless_nan(call, y, last);
-    return as(hki_op_call1(&hki_op_reshape, y, &shape), dtype);
+    hk_array *y = skips_nan(call) ? among_numbers(&o, rows) : among_all(call, &o, rows, count);
+    return hki_as(hki_op_call1(&hki_op_reshape, y, &shape), dtype);
 }
 
 static int by_value(const void *a, const void *b)
@@ -170,7 +209,6 @@ static void reference(const hki_call *call, const double *const *in, double *con
     const hk_dims *shape = &call->inputs[0]->shape;
     const unsigned mask = mask_of(&o, shape->ndim);
     const int64_t count = count_of(shape, mask);
-    const place at = place_of(&o, count);
     int64_t kept = 0;
     hki_dims_size(&call->out_shape[0], &kept);
     double *line = calloc((size_t)count, sizeof *line);
@@ -185,11 +223,12 @@ static void reference(const hki_call *call, const double *const *in, double *con
                 }
                 rest /= shape->dims[axis];
             }
-            if (where == k)
+            if (where == k && !(skips_nan(call) && isnan(in[0][i])))
                 line[found++] = in[0][i];
         }
-        qsort(line, (size_t)count, sizeof *line, by_value);
-        out[0][k] = line[at.low] + at.along * (line[at.high] - line[at.low]);
+        const place at = place_of(&o, found);
+        qsort(line, (size_t)found, sizeof *line, by_value);
+        out[0][k] = found ? line[at.low] + at.along * (line[at.high] - line[at.low]) : NAN;
     }
     free(line);
 }
@@ -258,6 +297,38 @@ const hk_op hki_op_median = {
     .doc = "The median along axes (all by default): of elements in order the one in the middle, or "
            "the mean of the two that are. As hk_quantile for 0.5.",
     .formula = "y = (s[floor((n - 1) / 2)] + s[ceil((n - 1) / 2)]) / 2, of s = x in order",
+    .dtypes = HKI_ALL_DTYPES,
+    .infer = infer,
+    .compose = compose,
+    .reference = reference,
+    .tolerance_f32 = 1e-6,
+};
+
+const hk_op hki_op_nanquantile = {
+    HKI_OP_NAMED(nanquantile),
+    HKI_OP_PARAMS(nanquantile),
+    HKI_OP_SAMPLES(quantile_samples),
+    .signature = "x",
+    .doc = "As hk_quantile of the elements that are no NaN, however many these are: where all are "
+           "NaN, the result is.",
+    .formula = "y = (1 - t) * s[floor(p)] + t * s[ceil(p)], of s = x in order, p = q * (numbers - "
+               "1), t = p - floor(p)",
+    .dtypes = HKI_ALL_DTYPES,
+    .infer = infer,
+    .compose = compose,
+    .reference = reference,
+    .tolerance_f32 = 1e-6,
+};
+
+const hk_op hki_op_nanmedian = {
+    HKI_OP_NAMED(nanmedian),
+    HKI_OP_PARAMS(nanmedian),
+    HKI_OP_SAMPLES(median_samples),
+    .signature = "x",
+    .doc = "The median of the elements that are no NaN, along axes (all by default): NaN where all "
+           "are. As hk_nanquantile for 0.5.",
+    .formula = "y = (s[floor((n - 1) / 2)] + s[ceil((n - 1) / 2)]) / 2, of s = the n numbers of x "
+               "in order",
     .dtypes = HKI_ALL_DTYPES,
     .infer = infer,
     .compose = compose,
