@@ -77,6 +77,23 @@ inline array bincount(const array &x, const array &weights = {}, int64_t minleng
     return array::take(hk_bincount_at(at, x.get(), weights.get(), minlength));
 }
 
+/* Which boxes to keep: indices of (count,4), or (sample, class, box) of (n,count,4). Blocks. */
+struct non_max_suppression_options {
+    HKI_OPTION(non_max_suppression_options, int64_t, most)
+    HKI_OPTION(non_max_suppression_options, double, least_score)
+    HKI_OPTION(non_max_suppression_options, bool, is_centered)
+};
+inline array non_max_suppression(const array &boxes, const array &scores, double overlap,
+                                 const non_max_suppression_options &options = {},
+                                 hk_source at = here()) noexcept
+{
+    hk_non_max_suppression_options given = {};
+    given.most = options.most;
+    given.least_score = options.least_score;
+    given.is_centered = options.is_centered;
+    return array::take(hk_non_max_suppression_at(at, boxes.get(), scores.get(), overlap, &given));
+}
+
 } // namespace hk
 
 #endif

@@ -1031,8 +1031,7 @@ HK_API hk_array *hk_grid_sample(hk_array *x, hk_array *grid, const hk_grid_sampl
 typedef struct hk_roi_align_options {
     int64_t size[2]; /* rows and columns of the result (default: {1, 1}) */
     double scale; /* from the numbers of regions to elements of x (default: 1) */
-    int64_t samples; /* places along each side of a part; else as many as elements (default: by
-                        size) */
+    int64_t samples; /* places along each side of a part; 0: as many as elements (default: 0) */
     bool aligned; /* an element's middle is at half a number; else it is at a whole one, and
                      sides are 1 at least (default: false) */
     bool largest; /* the largest share of an element, not the mean of places (default: false) */

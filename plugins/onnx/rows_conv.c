@@ -1,76 +1,18 @@
-/* Convolutions. Those of images and sequences are Hocket's; of more axes the first ones become
- * samples and channels. */
+/* Convolutions of sequences, images and volumes, and their transposes. */
 #include "compute.h"
 #include "rows.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* ---- folding --------------------------------------------------------------------------------- */
-
-/* Of the first axis of the windows: x (n, channels, d, …) padded there becomes (n d', channels
- * k, …): what each window has are channels of one sample, those of a channel side by side. */
-static hk_array *fold_axis(hk_array *x, int64_t span, int64_t stride, int64_t dilation)
-{
-    x = hk_sliding_window(x, 2, span, stride);
-    x = hk_slice_step(x, -1, 0, span, dilation);
-    x = hk_moveaxis(hk_moveaxis(x, -1, 2), 3, 1); /* (n, d', channels, k, …) */
-    const hk_dims from = hk_dims_get(x);
-    if (from.ndim < 5)
-        return x;
-    hk_dims to = {.ndim = from.ndim - 2};
-    to.dims[0] = from.dims[0] * from.dims[1];
-    to.dims[1] = from.dims[2] * from.dims[3];
-    for (int i = 4; i < from.ndim; i++)
-        to.dims[i - 2] = from.dims[i];
-    return hk_reshape(x, to);
-}
-
-/* (n d, channels, …) back to (n, channels, d, …). */
-static hk_array *unfold_axis(hk_array *y, int64_t samples, int64_t size)
-{
-    const hk_dims from = hk_dims_get(y);
-    hk_dims to = {.ndim = from.ndim + 1, .dims = {samples, size}};
-    for (int i = 1; i < from.ndim; i++)
-        to.dims[i + 1] = from.dims[i];
-    return hk_moveaxis(hk_reshape(y, to), 1, 2);
-}
-
-/* weights (a, b, k, …) with the axis k joined to axis `to`, 0 or 1, entries of k side by side. */
-static hk_array *join_weights(hk_array *w, int to)
-{
-    if (to == 0)
-        w = hk_moveaxis(w, 2, 1);
-    const hk_dims from = hk_dims_get(w);
-    hk_dims shape = {.ndim = from.ndim - 1};
-    for (int i = 0, j = 0; i < shape.ndim && j < from.ndim; i++, j++) {
-        shape.dims[i] = from.dims[j];
-        if (i == to)
-            shape.dims[i] *= from.dims[++j];
-    }
-    return hk_reshape(w, shape);
-}
-
-static onnx_windows without_first(const onnx_windows *windows)
-{
-    onnx_windows rest = *windows;
-    rest.ndim--;
-    for (int i = 0; i < rest.ndim; i++) {
-        rest.in[i] = windows->in[i + 1], rest.size[i] = windows->size[i + 1];
-        rest.stride[i] = windows->stride[i + 1], rest.dilation[i] = windows->dilation[i + 1];
-        rest.before[i] = windows->before[i + 1], rest.behind[i] = windows->behind[i + 1];
-        rest.out[i] = windows->out[i + 1];
-    }
-    return rest;
-}
-
 /* ---- Conv ------------------------------------------------------------------------------------ */
 
-/* One or two axes. Padding that both sides have is the operator's. */
-static hk_array *conv_plainly(hk_array *x, hk_array *w, hk_array *bias, const onnx_windows *windows,
-                              int64_t groups)
+/* Padding that both sides have is the operator's. */
+static hk_array *conv(hk_array *x, hk_array *w, hk_array *bias, const onnx_windows *windows,
+                      int64_t groups)
 {
-    int64_t padding[2];
+    const int64_t *stride = windows->stride, *dilation = windows->dilation;
+    int64_t padding[3] = {0};
     for (int i = 0; i < windows->ndim; i++) {
         const int64_t before = windows->before[i], behind = windows->behind[i];
         padding[i] = before < behind ? before : behind;
@@ -78,27 +20,21 @@ static hk_array *conv_plainly(hk_array *x, hk_array *w, hk_array *bias, const on
     }
     if (windows->ndim == 1)
         return hk_conv1d(x, w, bias,
-                         &(hk_conv1d_options){.stride = windows->stride[0],
+                         &(hk_conv1d_options){.stride = stride[0],
                                               .padding = padding[0],
-                                              .dilation = windows->dilation[0],
+                                              .dilation = dilation[0],
                                               .groups = groups});
-    return hk_conv2d(x, w, bias,
-                     &(hk_conv2d_options){.stride = {windows->stride[0], windows->stride[1]},
-                                          .padding = {padding[0], padding[1]},
-                                          .dilation = {windows->dilation[0], windows->dilation[1]},
+    if (windows->ndim == 2)
+        return hk_conv2d(x, w, bias,
+                         &(hk_conv2d_options){.stride = {stride[0], stride[1]},
+                                              .padding = {padding[0], padding[1]},
+                                              .dilation = {dilation[0], dilation[1]},
+                                              .groups = groups});
+    return hk_conv3d(x, w, bias,
+                     &(hk_conv3d_options){.stride = {stride[0], stride[1], stride[2]},
+                                          .padding = {padding[0], padding[1], padding[2]},
+                                          .dilation = {dilation[0], dilation[1], dilation[2]},
                                           .groups = groups});
-}
-
-static hk_array *conv(hk_array *x, hk_array *w, hk_array *bias, const onnx_windows *windows,
-                      int64_t groups)
-{
-    if (windows->ndim <= 2)
-        return conv_plainly(x, w, bias, windows, groups);
-    const int64_t samples = hk_dim(x, 0);
-    x = onnx_pad_or_crop(x, 2, windows->before[0], windows->behind[0]);
-    x = fold_axis(x, onnx_window_span(windows, 0), windows->stride[0], windows->dilation[0]);
-    const onnx_windows rest = without_first(windows);
-    return unfold_axis(conv(x, join_weights(w, 1), bias, &rest, groups), samples, windows->out[0]);
 }
 
 /* Refuses weights that do not fit x. of_x: which axis of the weights runs along x's channels. */
@@ -109,6 +45,9 @@ static bool weights_fit(onnx_call *call, hk_array *x, hk_array *w, int64_t group
     if (hk_ndim(x) != hk_ndim(w))
         return onnx_refuse(call, HK_INVALID_ARGUMENT, "X has %d axes and W %d", hk_ndim(x),
                            hk_ndim(w));
+    if (hk_ndim(x) > 5)
+        return onnx_refuse(call, HK_UNSUPPORTED, "X has %d axes, but there are kernels for 3 to 5",
+                           hk_ndim(x));
     const int64_t channels = hk_dim(x, 1), found = hk_dim(w, of_x);
     const int64_t wanted = of_x ? channels / (groups < 1 ? 1 : groups) : channels;
     if (groups < 1 || channels % groups || hk_dim(w, 0) % groups || found != wanted)
@@ -134,49 +73,6 @@ static bool run_conv(onnx_call *call)
 }
 
 /* ---- ConvTranspose --------------------------------------------------------------------------- */
-
-/* An axis with `stride` - 1 zeros between its entries. */
-static hk_array *spread_axis(hk_array *x, int axis, int64_t stride)
-{
-    const int64_t size = hk_dim(x, axis);
-    if (stride == 1 || size == 0)
-        return x;
-    const int64_t width[2] = {0, stride - 1};
-    hk_dims shape = hk_dims_get(x);
-    shape.dims[axis] *= stride;
-    x = hk_pad(hk_expand_dims(x, axis + 1), axis + 1, width, HK_PAD_CONSTANT, 0);
-    return hk_slice(hk_reshape(x, shape), axis, 0, (size - 1) * stride + 1);
-}
-
-/* All that the windows reach, without bias: of more axes than two, the first one by a
- * convolution of x spread there with the weights in reverse order. */
-static hk_array *transposed(hk_array *x, hk_array *w, const onnx_windows *windows, int64_t groups)
-{
-    if (windows->ndim == 2)
-        return hk_conv2d_transpose(
-            x, w, NULL,
-            &(hk_conv2d_transpose_options){.stride = {windows->stride[0], windows->stride[1]},
-                                           .dilation = {windows->dilation[0], windows->dilation[1]},
-                                           .groups = groups});
-    const onnx_windows rest = without_first(windows);
-    const int64_t samples = hk_dim(x, 0), span = onnx_window_span(windows, 0);
-    const int64_t size = (windows->in[0] - 1) * windows->stride[0] + span;
-    x = spread_axis(x, 2, windows->stride[0]);
-    x = fold_axis(onnx_pad_or_crop(x, 2, span - 1, span - 1), span, 1, windows->dilation[0]);
-    return unfold_axis(transposed(x, join_weights(hk_flip(w, 2), 0), &rest, groups), samples, size);
-}
-
-/* One axis is two, of one row. */
-static hk_array *transposed_sequence(hk_array *x, hk_array *w, const onnx_windows *windows,
-                                     int64_t groups)
-{
-    const onnx_windows two = {.ndim = 2,
-                              .in = {1, windows->in[0]},
-                              .size = {1, windows->size[0]},
-                              .stride = {1, windows->stride[0]},
-                              .dilation = {1, windows->dilation[0]}};
-    return hk_squeeze(transposed(hk_expand_dims(x, 2), hk_expand_dims(w, 2), &two, groups), 2);
-}
 
 /* What is taken away before and behind, negative where zeros are added. */
 typedef struct edges {
@@ -244,10 +140,10 @@ static bool read_windows(onnx_call *call, hk_array *x, hk_array *w, onnx_windows
     return true;
 }
 
-/* Padding on both sides alike, and a few rows more: all that Hocket's operator has. */
+/* Padding on both sides alike, and a few rows more: all that the operators have. */
 static bool is_plain(const onnx_windows *windows, const edges *cut)
 {
-    bool is_fine = windows->ndim == 2;
+    bool is_fine = true;
     for (int i = 0; i < windows->ndim && is_fine; i++) {
         const int64_t more = cut->before[i] - cut->behind[i];
         is_fine = cut->before[i] >= 0 && more >= 0 && more < windows->stride[i];
@@ -255,17 +151,31 @@ static bool is_plain(const onnx_windows *windows, const edges *cut)
     return is_fine;
 }
 
-static hk_array *transposed_plainly(hk_array *x, hk_array *w, hk_array *bias,
-                                    const onnx_windows *windows, const edges *cut, int64_t groups)
+/* Of a sequence an image of one row. cut: what it takes away; NULL: nothing. */
+static hk_array *transposed(hk_array *x, hk_array *w, hk_array *bias, const onnx_windows *windows,
+                            const edges *cut, int64_t groups)
 {
-    return hk_conv2d_transpose(
-        x, w, bias,
-        &(hk_conv2d_transpose_options){
-            .stride = {windows->stride[0], windows->stride[1]},
-            .dilation = {windows->dilation[0], windows->dilation[1]},
-            .padding = {cut->before[0], cut->before[1]},
-            .output_padding = {cut->before[0] - cut->behind[0], cut->before[1] - cut->behind[1]},
-            .groups = groups});
+    const bool is_volume = windows->ndim == 3, is_sequence = windows->ndim == 1;
+    hk_conv3d_transpose_options of = {.groups = groups};
+    for (int i = 0; i < windows->ndim; i++) {
+        const int at = is_sequence ? 1 : i;
+        of.stride[at] = windows->stride[i];
+        of.dilation[at] = windows->dilation[i];
+        of.padding[at] = cut ? cut->before[i] : 0;
+        of.output_padding[at] = cut ? cut->before[i] - cut->behind[i] : 0;
+    }
+    if (is_volume)
+        return hk_conv3d_transpose(x, w, bias, &of);
+    const hk_conv2d_transpose_options images = {
+        .stride = {of.stride[0], of.stride[1]},
+        .dilation = {of.dilation[0], of.dilation[1]},
+        .padding = {of.padding[0], of.padding[1]},
+        .output_padding = {of.output_padding[0], of.output_padding[1]},
+        .groups = groups};
+    if (!is_sequence)
+        return hk_conv2d_transpose(x, w, bias, &images);
+    return hk_squeeze(
+        hk_conv2d_transpose(hk_expand_dims(x, 2), hk_expand_dims(w, 2), bias, &images), 2);
 }
 
 static bool run_conv_transpose(onnx_call *call)
@@ -281,10 +191,8 @@ static bool run_conv_transpose(onnx_call *call)
     const hk_dtype dtype = hk_array_dtype(x);
     x = onnx_wide(x), w = onnx_wide(w), bias = onnx_wide(bias);
     if (is_plain(&windows, &cut))
-        return onnx_out(call, 0,
-                        onnx_to(transposed_plainly(x, w, bias, &windows, &cut, groups), dtype));
-    hk_array *y = windows.ndim == 1 ? transposed_sequence(x, w, &windows, groups)
-                                    : transposed(x, w, &windows, groups);
+        return onnx_out(call, 0, onnx_to(transposed(x, w, bias, &windows, &cut, groups), dtype));
+    hk_array *y = transposed(x, w, NULL, &windows, NULL, groups);
     for (int i = 0; i < windows.ndim; i++)
         y = onnx_pad_or_crop(y, i + 2, -cut.before[i], -cut.behind[i]);
     if (bias)

@@ -387,6 +387,10 @@ def quantile(x, q, /, axis=None, *, method="linear", keepdims=False):
     >>> hk.quantile(hk.asarray([[1.0, 5.0, 2.0], [4.0, 3.0, 6.0]]), 0.25, axis=1)
     array([1.5, 3.5], device='cpu:0')
     """
+    return _quantile("quantile", x, q, axis, method, keepdims)
+
+
+def _quantile(name, x, q, axis, method, keepdims):
     if method not in _METHODS:
         raise ValueError(f"method is {method!r}, but must be one of {', '.join(_METHODS)}")
     if hasattr(q, "tolist"):
@@ -394,8 +398,8 @@ def quantile(x, q, /, axis=None, *, method="linear", keepdims=False):
     if isinstance(q, (list, tuple)):
         if not q:
             raise ValueError("q is empty, but must have a number")
-        return stack([quantile(x, each, axis, method=method, keepdims=keepdims) for each in q])
-    return _reduced("quantile", x, axis, keepdims, float(q), _METHODS.index(method))
+        return stack([_quantile(name, x, each, axis, method, keepdims) for each in q])
+    return _reduced(name, x, axis, keepdims, float(q), _METHODS.index(method))
 
 
 @_public
@@ -406,6 +410,26 @@ def median(x, /, axis=None, *, keepdims=False):
     array([3.5, 3.5], device='cpu:0')
     """
     return _reduced("median", x, axis, keepdims)
+
+
+@_public
+def nanquantile(x, q, /, axis=None, *, method="linear", keepdims=False):
+    """quantile of the elements that are no NaN; NaN where all are.
+
+    >>> hk.nanquantile(hk.asarray([[1.0, hk.nan, 2.0], [4.0, 3.0, 6.0]]), 0.5, axis=1)
+    array([1.5, 4. ], device='cpu:0')
+    """
+    return _quantile("nanquantile", x, q, axis, method, keepdims)
+
+
+@_public
+def nanmedian(x, /, axis=None, *, keepdims=False):
+    """median of the elements that are no NaN; NaN where all are.
+
+    >>> hk.nanmedian(hk.asarray([[1.0, hk.nan, 2.0, 9.0], [4.0, hk.nan, hk.nan, 1.0]]), axis=1)
+    array([2. , 2.5], device='cpu:0')
+    """
+    return _reduced("nanmedian", x, axis, keepdims)
 
 
 @_public

@@ -525,3 +525,11 @@ class Plateau:
         self.lr, self.best, self._seen, self._waiting = _core._lr_plateau(
             self.factor, self.patience, self.best, self._seen, self._waiting, self.lr, float(value))
         return self.lr
+
+
+# ---- of several optimizers, or several looks at a loss --------------------------------------------------------------
+
+from ._closures import LBFGS  # noqa: E402
+from ._groups import Groups  # noqa: E402
+
+__all__ += ["Groups", "LBFGS"]

@@ -1,4 +1,4 @@
-/* Elements chosen by what they are: masks, places of what is not 0, unique values (hocket/index.h). These functions wait. */
+/* Elements chosen by what they are: masks, places of what is not 0, unique values, boxes (hocket/index.h). These functions wait. */
 #include "core.h"
 
 enum { MOST = HK_MAX_NDIM };
@@ -123,6 +123,35 @@ static PyObject *bincount(PyObject *self, PyObject *arguments)
     return py_wrap(result);
 }
 
+/* _non_max_suppression(boxes, scores, overlap, most or -1, least score or None, whether boxes are centred) */
+static PyObject *non_max_suppression(PyObject *self, PyObject *arguments)
+{
+    (void)self;
+    PyObject *of, *by, *least;
+    double overlap;
+    long long most;
+    int is_centered;
+    if (!PyArg_ParseTuple(arguments, "OOdLOp:non_max_suppression", &of, &by, &overlap, &most,
+                          &least, &is_centered))
+        return NULL;
+    hk_non_max_suppression_options options = {.most = most == -1 ? 0 : most,
+                                              .is_centered = is_centered};
+    hk_array *boxes = py_array_get(of, "boxes"),
+             *scores = boxes ? py_array_get(by, "scores") : NULL;
+    if (least != Py_None) {
+        options.least_score = PyFloat_AsDouble(least);
+        if (options.least_score == 0)
+            options.least_score = HK_ZERO;
+    }
+    if (!PyErr_Occurred() && (most == 0 || most < -1))
+        PyErr_Format(PyExc_ValueError, "most is %lld, but must be above 0, or None: all", most);
+    if (PyErr_Occurred())
+        return NULL;
+    hk_array *result = hk_non_max_suppression_at(py_source(), boxes, scores, overlap, &options);
+    py_settle(result, (hk_array *[]){boxes, scores}, 2);
+    return py_wrap(result);
+}
+
 PyMethodDef py_choosing_functions[] = {
     {"_nonzero", nonzero, METH_O, NULL},
     {"_unique_all", unique_all, METH_O, NULL},
@@ -132,5 +161,6 @@ PyMethodDef py_choosing_functions[] = {
     {"_mask_select", mask_select, METH_VARARGS, NULL},
     {"_mask_assign", mask_assign, METH_VARARGS, NULL},
     {"_bincount", bincount, METH_VARARGS, NULL},
+    {"_non_max_suppression", non_max_suppression, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

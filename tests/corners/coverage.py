@@ -19,7 +19,7 @@ IN_TABLES = {
     "products, which sum told a dtype is of": "wrap",
 }
 ELSEWHERE = {
-    "src/op/*/*_test.c and tests/conformance.c": "conv1d conv2d_transpose max_pool1d avg_pool1d adaptive_max_pool2d adaptive_avg_pool1d "
+    "src/op/*/*_test.c and tests/conformance.c": "conv1d conv2d_transpose conv3d conv3d_transpose ctc_loss roi_align nanquantile nanmedian max_pool1d avg_pool1d adaptive_max_pool2d adaptive_avg_pool1d "
         "adaptive_max_pool1d mse_loss l1_loss huber_loss hinge_loss kl_divergence_loss binary_cross_entropy cosine_embedding_loss "
         "triplet_margin_loss scatter one_hot histogram sliding_window var_mean pin "
         "cumulative_max cumulative_min quantile median interpolate grid_sample depth_to_space space_to_depth",

@@ -18,9 +18,9 @@ globals().update({name: _op[name] for name in _SAME})
 __all__ = _SAME + [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d", "avg_pool1d", "avg_pool2d",
     "batch_norm", "binary_cross_entropy", "binary_cross_entropy_with_logits", "conv1d", "conv2d", "conv2d_transpose",
-    "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "depth_to_space", "dropout", "embedding", "flatten", "grid_sample",
+    "conv3d", "conv3d_transpose", "cosine_embedding_loss", "cosine_similarity", "cross_entropy", "ctc_loss", "depth_to_space", "dropout", "embedding", "flatten", "grid_sample",
     "group_norm", "hinge_loss", "huber_loss", "interpolate", "kl_divergence_loss", "l1_loss", "layer_norm", "length_mask", "max_pool1d", "max_pool2d", "mse_loss", "nll_loss",
-    "rms_norm", "sinusoidal_positions", "softmax", "space_to_depth", "triplet_margin_loss",
+    "non_max_suppression", "rms_norm", "roi_align", "sinusoidal_positions", "softmax", "space_to_depth", "triplet_margin_loss",
 ]
 
 _REDUCTIONS = {"mean": 0, "sum": 1, "none": 2}
@@ -72,6 +72,21 @@ def nll_loss(log_probabilities, labels, reduction="mean", *, weight=None, ignore
     ignore = _ignored(ignore, ignore_index)
     return _op["nll_loss"](log_probabilities, labels, weight, axis=_axis(axis, log_probabilities), reduction=_reduction(reduction), ignores=ignore is not None,
                            ignored=ignore or 0)
+
+
+def ctc_loss(log_probabilities, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+    """Of sequences whose labels may stand anywhere (connectionist temporal classification): log_probabilities (steps, n, classes).
+
+    targets (n, labels), input_lengths (n) and target_lengths (n) are integers: of a sample so many steps and labels count. blank: the
+    class that is no label. The mean is of losses by their numbers of labels. A target that does not fit into its steps has an infinite
+    loss, or 0 with zero_infinity.
+
+    >>> even = hk.log(hk.full((2, 1, 2), 0.5))
+    >>> hk.nn.functional.ctc_loss(even, hk.asarray([[1]]), hk.asarray([2]), hk.asarray([1]))
+    array(0.28768206, device='cpu:0')
+    """
+    return _op["ctc_loss"](log_probabilities, targets, input_lengths, target_lengths, blank=blank, reduction=_reduction(reduction),
+                           zero_infinity=zero_infinity)
 
 
 def kl_divergence_loss(x, target, reduction="mean"):
@@ -199,6 +214,25 @@ def conv1d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     return _op["conv1d"](x, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
 
 
+def conv3d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    """x (n, in, d, h, w), weight (out, in / groups, kd, kh, kw), bias (out): (n, out, d', h', w').
+
+    >>> hk.nn.functional.conv3d(hk.ones((1, 1, 2, 2, 2)), hk.ones((1, 1, 2, 2, 1)))
+    array([[[[[4., 4.]]]]], device='cpu:0')
+    """
+    return _op["conv3d"](x, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
+
+
+def conv3d_transpose(x, weight, bias=None, stride=1, padding=0, output_padding=0, dilation=1, groups=1):
+    """x (n, in, d, h, w), weight (in, out / groups, kd, kh, kw), bias (out): (n, out, d', h', w').
+
+    >>> hk.nn.functional.conv3d_transpose(hk.ones((1, 1, 1, 1, 2)), hk.ones((1, 1, 1, 1, 2)))
+    array([[[[[1., 2., 1.]]]]], device='cpu:0')
+    """
+    return _op["conv3d_transpose"](x, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups,
+                                   output_padding=output_padding)
+
+
 def layer_norm(x, gamma=None, beta=None, axes=1, eps=1e-5):
     """Normalised along the last axes together.
 
@@ -309,6 +343,34 @@ def grid_sample(x, grid, mode="linear", beyond="zeros", align_corners=False):
         if value not in known:
             raise ValueError(f"{name} is {value!r}, but must be one of {', '.join(known)}")
     return _op["grid_sample"](x, grid, mode=_SAMPLINGS.index(mode), beyond=_BEYOND.index(beyond), align_corners=align_corners)
+
+
+def roi_align(x, rois, batch, size=1, scale=1.0, samples=0, aligned=False, largest=False):
+    """Regions of images x (n, channels, height, width) as images of one size: (regions, channels, size).
+
+    rois (regions, 4): left, top, right and bottom of each, times scale; batch (regions), integers: of which image it is. A region is cut
+    into parts, each of which is the mean of samples times samples places in it; 0 is as many as there are elements. aligned: the middle of
+    an element is at half a number, not at a whole one. largest: not the mean but the largest share of an element, without a gradient.
+
+    >>> hk.nn.functional.roi_align(hk.reshape(hk.arange(16.0), (1, 1, 4, 4)), hk.asarray([[0.0, 0.0, 2.0, 2.0]]), hk.asarray([0]), 2)
+    array([[[[2.5, 3.5],
+             [6.5, 7.5]]]], device='cpu:0')
+    """
+    return _op["roi_align"](x, rois, batch, size=size, scale=scale, samples=samples, aligned=aligned, largest=largest)
+
+
+def non_max_suppression(boxes, scores, overlap, most=None, least_score=None, centered=False):
+    """Which boxes to keep, from the highest score down: each that shares no more than overlap with any that is kept. Waits for both.
+
+    boxes (count, 4): two opposite corners of each, or with centered its middle and its sizes; scores (count): indices (kept). Or boxes
+    (n, count, 4), scores (n, classes, count): (kept, 3), image, class and box of each. The overlap of two boxes is the area that both have
+    by the area that either has. most: of each class of each image. Boxes of least_score or less are left out.
+
+    >>> boxes = hk.asarray([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.5], [3.0, 3.0, 4.0, 4.0]])
+    >>> hk.nn.functional.non_max_suppression(boxes, hk.asarray([0.5, 0.75, 0.25]), 0.5)
+    array([1, 2], dtype=int64, device='cpu:0')
+    """
+    return _core._non_max_suppression(boxes, scores, overlap, -1 if most is None else most, least_score, centered)
 
 
 def depth_to_space(x, block, crd=True):

@@ -110,11 +110,9 @@ static hk_array *with_blanks(const hki_call *call, hk_array *lengths, double bla
 static hk_array *cost_of_skips(const hki_call *call, hk_array *labels, double blank)
 {
     hk_array *older = columns(before(labels, 2, blank), 0, labels->shape.dims[1]);
-    hk_array *is_label =
-        hki_op_call2(&hki_op_not_equal, labels, hki_number(call, blank, HK_I64), NULL);
     hk_array *is_other = hki_op_call2(&hki_op_not_equal, labels, older, NULL);
-    return hki_op_call3(&hki_op_where, hki_op_call2(&hki_op_logical_and, is_label, is_other, NULL),
-                        hki_number(call, 0, HK_F64), hki_number(call, impossible, HK_F64), NULL);
+    return hki_op_call3(&hki_op_where, is_other, hki_number(call, 0, HK_F64),
+                        hki_number(call, impossible, HK_F64), NULL);
 }
 
 /* The logarithms of the probabilities to be at each place (n, 2 s + 1) after each number of steps from 0: (n, steps + 1, 2 s + 1). */
@@ -206,7 +204,7 @@ static double plain_loss(const hki_call *call, const double *const *in, int64_t 
         for (int64_t l = 0; l <= 2 * labels; l++) {
             const double *target = in[TARGETS] + n * s + l / 2;
             const int64_t label = l % 2 ? (int64_t)*target : blank;
-            const bool skips = l > 1 && l % 2 && label != blank && target[0] != target[-1];
+            const bool skips = l > 1 && l % 2 && target[0] != target[-1];
             const double from = now[l] + (l > 0 ? now[l - 1] : 0) + (skips ? now[l - 2] : 0);
             if (t == 0)
                 next[l] = l == 0;

@@ -11,7 +11,7 @@
 #define ROI_ALIGN_OPTIONS(F, op)                                                                   \
     F(op, INT2, size, "{1, 1}", "rows and columns of the result")                                  \
     F(op, F64, scale, "1", "from the numbers of regions to elements of x")                         \
-    F(op, INT, samples, "by size", "places along each side of a part; else as many as elements")   \
+    F(op, INT, samples, "0", "places along each side of a part; 0: as many as elements")           \
     F(op, BOOL, aligned, "false",                                                                  \
       "an element's middle is at half a number; else it is at a whole one, and sides are 1 at "    \
       "least")                                                                                     \
@@ -130,13 +130,12 @@ static const char *region_read(const hki_roi_align_options *o, const double *num
     for (int axis = 0; axis < 2; axis++) {
         const double less = o->aligned ? 0.5 : 0;
         const double begin = numbers[1 - axis] * scale_of(o) - less;
-        double size = numbers[3 - axis] * scale_of(o) - less - begin;
-        if (!o->aligned && !(size >= 1))
-            size = 1;
+        const double end = numbers[3 - axis] * scale_of(o) - less;
+        const double size = o->aligned ? end - begin : fmax(end - begin, 1);
         self->start[axis] = begin;
         self->part[axis] = size / (double)parts_along(o, axis);
         const double places = o->samples ? (double)o->samples : ceil(self->part[axis]);
-        if (!isfinite(begin) || !isfinite(size))
+        if (!isfinite(begin) || !isfinite(end))
             return "is not finite";
         if (places > MOST_SAMPLES)
             return "is too large for a number of places by size";

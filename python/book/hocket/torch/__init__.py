@@ -283,6 +283,20 @@ def quantile(x, q, dim=None, keepdim=False, *, interpolation="linear"):
     return _reductions.quantile(x, q, dim, method=interpolation, keepdims=keepdim)
 
 
+def nanquantile(x, q, dim=None, keepdim=False, *, interpolation="linear"):
+    return _reductions.nanquantile(x, q, dim, method=interpolation, keepdims=keepdim)
+
+
+def nanmedian(x, dim=None, keepdim=False):
+    """The lower one of two in the middle, of those that are no NaN; with dim also where it is."""
+    if dim is None:
+        return nanmedian(x.reshape(-1), 0)[0]
+    sorted_, axis = sort(x, dim), dim % x.ndim  # NaNs are the last ones
+    at = _op["maximum"](((x == x).to(int64).sum(axis, keepdim=True) - 1) // 2, 0)
+    found = [_reductions.take_along_axis(each, at, axis=axis) for each in sorted_]
+    return tuple(found) if keepdim else tuple(_op["squeeze"](each, axis) for each in found)
+
+
 def median(x, dim=None, keepdim=False):
     """The lower one of two in the middle, NaN where there is one; with dim also where it is."""
     if dim is None:

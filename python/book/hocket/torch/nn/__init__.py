@@ -275,3 +275,12 @@ class BCELoss(Module):
 class BCEWithLogitsLoss(BCELoss):
     def forward(self, input, target):
         return functional.binary_cross_entropy_with_logits(input, target, self._weight, self.reduction)
+
+
+class CTCLoss(_Loss):
+    def __init__(self, blank=0, reduction="mean", zero_infinity=False):
+        super().__init__(reduction)
+        self.blank, self.zero_infinity = blank, zero_infinity
+
+    def forward(self, log_probs, targets, input_lengths, target_lengths):
+        return functional.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity)

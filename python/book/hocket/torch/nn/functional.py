@@ -55,6 +55,36 @@ def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     return _op["conv2d"](input, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
 
 
+def conv3d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    return _op["conv3d"](input, weight, bias, stride=stride, padding=padding, dilation=dilation, groups=groups)
+
+
+def conv_transpose3d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    return _functional.conv3d_transpose(input, weight, bias, stride, padding, output_padding, dilation, groups)
+
+
+def _rows_of(targets, lengths):
+    """Labels one after the other as rows, which zeros fill up. Waits for both."""
+    labels, rows, begin = targets.tolist(), [], 0
+    most = max(lengths, default=0)
+    if sum(lengths) != len(labels):
+        raise ValueError(f"targets has {len(labels)} labels, but target_lengths adds up to {sum(lengths)}")
+    for length in lengths:
+        rows.append(labels[begin:begin + length] + [0] * (most - length))
+        begin += length
+    return _core._convert(rows, _core.int64, targets.device) if most else _op["zeros"]((len(rows), 0), _core.int64, device=targets.device)
+
+
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+    """Of log_probs (T, N, C); targets (N, S), or the labels of all samples one after the other. Lengths: tensors or tuples.
+
+    Its gradient is that of log_probs as such; PyTorch's is that of what log_softmax was taken of, which comes to the same behind that."""
+    lengths = [x if hasattr(x, "tolist") else _core._convert(list(x), _core.int64, log_probs.device) for x in (input_lengths, target_lengths)]
+    if targets.ndim == 1:
+        targets = _rows_of(targets, lengths[1].tolist())
+    return _functional.ctc_loss(log_probs, targets, *lengths, blank, reduction, zero_infinity)
+
+
 _INTERPOLATIONS = {"nearest": "nearest", "nearest-exact": "nearest", "linear": "linear", "bilinear": "linear", "trilinear": "linear",
                    "bicubic": "cubic"}
 
