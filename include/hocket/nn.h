@@ -141,6 +141,38 @@ HK_AT_OPTIONS(hk_module *, hk_conv1d_layer, hk_conv1d_layer_options,
               (channels, size, options))
 #define hk_conv1d_layer(...) hk_conv1d_layer_at(HK_SOURCE, __VA_ARGS__)
 
+typedef struct hk_conv3d_layer_options {
+    int64_t stride[3], padding[3], dilation[3], groups; /* as in hk_conv3d_options */
+    int64_t window[3]; /* slices, rows and columns where they are not `size`; 0: size */
+    bool no_bias;
+    hk_init init;
+} hk_conv3d_layer_options;
+/* hk_conv3d: (n, in, d, h, w) to (n, channels, d', h', w'). weight (channels, in / groups, size, size, size), bias (channels).
+ * options may be NULL. */
+HK_API hk_module *hk_conv3d_layer(int64_t channels, int64_t size,
+                                  const hk_conv3d_layer_options *options);
+HK_AT_OPTIONS(hk_module *, hk_conv3d_layer, hk_conv3d_layer_options,
+              (hk_source at, int64_t channels, int64_t size,
+               const hk_conv3d_layer_options *options),
+              (channels, size, options))
+#define hk_conv3d_layer(...) hk_conv3d_layer_at(HK_SOURCE, __VA_ARGS__)
+
+typedef struct hk_conv3d_transpose_layer_options {
+    int64_t stride[3], padding[3], dilation[3], groups; /* as in hk_conv3d_transpose_options */
+    int64_t window[3], output_padding[3];
+    bool no_bias;
+    hk_init init;
+} hk_conv3d_transpose_layer_options;
+/* hk_conv3d_transpose: (n, in, d, h, w) to (n, channels, d', h', w'). weight (in, channels / groups, size, size, size), bias
+ * (channels). options may be NULL. */
+HK_API hk_module *hk_conv3d_transpose_layer(int64_t channels, int64_t size,
+                                            const hk_conv3d_transpose_layer_options *options);
+HK_AT_OPTIONS(hk_module *, hk_conv3d_transpose_layer, hk_conv3d_transpose_layer_options,
+              (hk_source at, int64_t channels, int64_t size,
+               const hk_conv3d_transpose_layer_options *options),
+              (channels, size, options))
+#define hk_conv3d_transpose_layer(...) hk_conv3d_transpose_layer_at(HK_SOURCE, __VA_ARGS__)
+
 /* hk_layer_norm_over_layer of the last axis. */
 HK_API hk_module *hk_layer_norm_layer(double eps);
 /* (x - mean) / sqrt(variance + eps) * gamma + beta over the last so many axes together (Ba et al. 2016); the variance biased; eps 0:

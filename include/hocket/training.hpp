@@ -197,6 +197,12 @@ class optimizer : public counted<hk_optimizer, hk_optimizer_retain, hk_optimizer
     {
         hk_optimizer_set_lr_at(at, get(), lr);
     }
+    /* Parameters [first, first + count): so many times the learning rate, and their own weight decay. See hk_optimizer_set_group. */
+    hk::status set_group(int first, int count, double factor, double weight_decay,
+                         hk_source at = here()) const noexcept
+    {
+        return hk::status(hk_optimizer_set_group_at(at, get(), first, count, factor, weight_decay));
+    }
     double lr() const noexcept
     {
         return hk_optimizer_get_lr(get());

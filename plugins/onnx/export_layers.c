@@ -265,12 +265,31 @@ static bool add_attention(onnx_writing *out)
         dtype);
 }
 
+/* ---- regions --------------------------------------------------------------------------------- */
+
+static bool add_roi_align(onnx_writing *out)
+{
+    const hk_dtype dtype = onnx_out_of(out, 0)->dtype;
+    const hk_dims shape = onnx_out_of(out, 0)->shape;
+    const char *y = ONNX_OUT(out, "RoiAlign", NULL, onnx_out_in_as(out, 0, dtype),
+                             onnx_out_in_as(out, 1, dtype), onnx_out_in_as(out, 2, HK_I64));
+    return onnx_out_set_int(out, "output_height", shape.dims[2]) &&
+           onnx_out_set_int(out, "output_width", shape.dims[3]) &&
+           onnx_out_set_int(out, "sampling_ratio", onnx_out_int(out, "samples")) &&
+           onnx_out_set_float(out, "spatial_scale", onnx_out_number(out, "scale")) &&
+           onnx_out_set_text(out, "mode", onnx_out_int(out, "largest") ? "max" : "avg") &&
+           onnx_out_set_text(out, "coordinate_transformation_mode",
+                             onnx_out_int(out, "aligned") ? "half_pixel" : "output_half_pixel") &&
+           onnx_out_finish(out, y, dtype);
+}
+
 const onnx_export_row onnx_export_layers[] = {
     {"matmul", add_matmul},
     {"linear", add_linear},
     {"conv2d", add_conv},
     {"conv2d_backward_data", add_conv_transpose},
     {"max_pool2d", add_pool},
+    {"roi_align", add_roi_align},
     {"avg_pool2d", add_pool},
     {"batch_norm", add_batch_norm},
     {"layer_norm", add_layer_norm},

@@ -605,6 +605,10 @@ def moveaxis(x: _ArrayLike, source: Any, destination: Any, /) -> Array:
     """x with these axes at those places: a view."""
 def multiply(x: _ArrayLike, y: _ArrayLike) -> Array:
     """Product."""
+def nanmedian(x: _ArrayLike, /, axis: _Axes = ..., *, keepdims: _b.bool = ...) -> Array:
+    """median of the elements that are no NaN; NaN where all are."""
+def nanquantile(x: _ArrayLike, q: Any, /, axis: _Axes = ..., *, method: Any = ..., keepdims: _b.bool = ...) -> Array:
+    """quantile of the elements that are no NaN; NaN where all are."""
 def negative(x: _ArrayLike) -> Array:
     """The opposite."""
 def nextafter(x: _ArrayLike, y: _ArrayLike) -> Array:

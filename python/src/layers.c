@@ -102,7 +102,8 @@ static hk_module *make_linear(PyObject *arguments)
 }
 
 /* Two ints, of a tuple. */
-#define TWO(of) (of)[0], (of)[1]
+#define TWO(of)   (of)[0], (of)[1]
+#define THREE(of) (of)[0], (of)[1], (of)[2]
 
 static hk_module *make_conv2d(PyObject *arguments)
 {
@@ -140,6 +141,45 @@ static hk_module *make_conv2d_transpose(PyObject *arguments)
     if (!init_from(init, &options.init))
         return NULL;
     return (hk_conv2d_transpose_layer)(channels, w[0], &options);
+}
+
+static hk_module *make_conv3d(PyObject *arguments)
+{
+    long long channels, w[3], s[3], p[3], d[3], groups;
+    int bias;
+    PyObject *init;
+    if (!PyArg_ParseTuple(arguments, "L(LLL)(LLL)(LLL)(LLL)LpO:Conv3d", &channels, &w[0], &w[1],
+                          &w[2], &s[0], &s[1], &s[2], &p[0], &p[1], &p[2], &d[0], &d[1], &d[2],
+                          &groups, &bias, &init))
+        return NULL;
+    hk_conv3d_layer_options options = {.window = {THREE(w)},
+                                       .stride = {THREE(s)},
+                                       .padding = {THREE(p)},
+                                       .dilation = {THREE(d)},
+                                       .groups = groups,
+                                       .no_bias = !bias};
+    return init_from(init, &options.init) ? (hk_conv3d_layer)(channels, w[0], &options) : NULL;
+}
+
+static hk_module *make_conv3d_transpose(PyObject *arguments)
+{
+    long long channels, w[3], s[3], p[3], o[3], d[3], groups;
+    int bias;
+    PyObject *init;
+    if (!PyArg_ParseTuple(arguments, "L(LLL)(LLL)(LLL)(LLL)(LLL)LpO:Conv3dTranspose", &channels,
+                          &w[0], &w[1], &w[2], &s[0], &s[1], &s[2], &p[0], &p[1], &p[2], &o[0],
+                          &o[1], &o[2], &d[0], &d[1], &d[2], &groups, &bias, &init))
+        return NULL;
+    hk_conv3d_transpose_layer_options options = {.window = {THREE(w)},
+                                                 .stride = {THREE(s)},
+                                                 .padding = {THREE(p)},
+                                                 .output_padding = {THREE(o)},
+                                                 .dilation = {THREE(d)},
+                                                 .groups = groups,
+                                                 .no_bias = !bias};
+    if (!init_from(init, &options.init))
+        return NULL;
+    return (hk_conv3d_transpose_layer)(channels, w[0], &options);
 }
 
 static hk_module *make_conv1d(PyObject *arguments)
@@ -198,6 +238,8 @@ static const struct {
     {"conv2d", make_conv2d},
     {"conv2d_transpose", make_conv2d_transpose},
     {"conv1d", make_conv1d},
+    {"conv3d", make_conv3d},
+    {"conv3d_transpose", make_conv3d_transpose},
     {"batch_norm_over", make_batch_norm_over},
     {"recurrent", make_recurrent},
     {"recurrent_stack", make_recurrent_stack},

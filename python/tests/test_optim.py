@@ -245,6 +245,88 @@ def test_what_is_frozen_stays_as_it_is(make):
     assert step()[0] != frozen[0]
 
 
+def valley(x):
+    """Rosenbrock's, whose floor is bent."""
+    return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
+
+
+def closure_of(opt, x, counts):
+    def closure():
+        counts.append(1)
+        with hk.record():
+            loss = valley(x)
+        loss.backward()
+        return loss
+    return closure
+
+
+@pytest.mark.parametrize("line_search, lr, least", [("strong_wolfe", 1, 1e-12), (None, .2, 1.0)])
+def test_lbfgs_follows_a_valley(line_search, lr, least):
+    x, counts = hk.asarray([-1.2, 1.0], dtype=hk.float64).attach_grad(), []
+    opt = optim.LBFGS([x], lr=lr, max_iter=30, history=5, line_search=line_search)
+    closure = closure_of(opt, x, counts)
+    losses = [float(opt.step(closure)) for _ in range(4)]
+    assert losses[0] == pytest.approx(24.2) and float(valley(x)) < least
+    assert len(counts) <= 4 * 37 + 25 and len(opt.state()) <= 12
+    if line_search:
+        np.testing.assert_allclose(values(x), [1, 1], rtol=1e-5)
+
+
+def test_lbfgs_goes_on_from_what_was_saved():
+    ends = []
+    for saves in (False, True):
+        x, counts = hk.asarray([-1.2, 1.0, .5], dtype=hk.float64).attach_grad(), []
+        opt = optim.LBFGS([x], lr=.1, max_iter=3, history=4)
+        for i in range(4):
+            if saves and i == 2:
+                kept = {name: array.tolist() for name, array in opt.state().items()}
+                opt = optim.LBFGS([x], lr=.1, max_iter=3, history=4)
+                opt.load({name: hk.asarray(array, dtype=hk.float64) for name, array in kept.items()})
+            opt.step(closure_of(opt, x, counts))
+        ends.append(x.tolist())
+    assert ends[0] == ends[1]
+    with pytest.raises(KeyError, match="should have move.0, change.0"):
+        opt.load({"move.0": np.ones(3)})
+    for bad, text in ((dict(line_search="x"), "line_search is 'x'"), (dict(max_iter=0), "max_iter is 0"), (dict(lr=0), "lr 0")):
+        with pytest.raises(ValueError, match=text):
+            optim.LBFGS([x], **bad)
+
+
+def test_lbfgs_of_several_parameters_ends_where_there_is_no_slope():
+    a, b = hk.asarray([1.0, 2.0]).attach_grad(), hk.asarray([[3.0]]).attach_grad()
+    opt = optim.LBFGS([a, b], line_search="strong_wolfe")
+
+    def closure():
+        with hk.record():
+            loss = (a ** 2).sum() + (b ** 2 * 10).sum()
+        loss.backward()
+        return loss
+
+    opt.step(closure)
+    np.testing.assert_allclose([*a.tolist(), *b.tolist()[0]], 0, atol=1e-4)
+    assert float(opt.step(closure)) < 1e-6
+
+
+def test_groups_have_options_of_their_own():
+    weight, bias = parameter([1, 2], [10, -20]), parameter([3, 4], [1, 1])
+    opt = optim.Groups(optim.AdamW, [{"params": [weight]}, {"params": [bias], "lr": .5, "weight_decay": 0.0}], lr=.1, weight_decay=.5)
+    assert [group["lr"] for group in opt.param_groups] == [.1, .5] and len(opt.params) == 2
+    opt.step()
+    np.testing.assert_allclose(values(weight), np.array([1, 2]) * (1 - .05) - [.1, -.1], rtol=1e-5)
+    np.testing.assert_allclose(values(bias), [2.5, 3.5], rtol=1e-5)
+    kept = opt.state()
+    assert {"0.state.0", "1.state.0"} <= set(kept)
+    opt.param_groups[1]["lr"] = 0.0
+    opt.step()
+    np.testing.assert_allclose(values(bias), [2.5, 3.5], rtol=1e-5)
+    opt.load(kept)
+    assert opt.param_groups[1]["lr"] == 0.0  # the state is a view, which has what was set since
+    with pytest.raises(ValueError, match="in two groups"):
+        optim.Groups(optim.SGD, [{"params": [weight]}, {"params": [weight]}])
+    with pytest.raises(ValueError, match="must have params"):
+        optim.Groups(optim.SGD, [{"lr": 1}])
+
+
 def test_a_parameter_is_given_once():
     p = hk.ones(2).attach_grad()
     with pytest.raises(ValueError, match="given twice"):

@@ -66,8 +66,8 @@ def gradients_of_any(ys, xs, weights):
     return total
 
 
-def check(case, mine, theirs, *inputs):
-    """A call's result, the gradients of a weighted sum of it, and those of a weighted sum of these."""
+def check(case, mine, theirs, *inputs, twice=True):
+    """A call's result, the gradients of a weighted sum of it, and, but where PyTorch has none, those of a weighted sum of these."""
     dtype = case.pick(["float64", "float64", "float32"])
     inputs = [x.astype(dtype, order="K") for x in inputs]
     # Always by doubles: where terms cancel, PyTorch's float32 is further from them than ours.
@@ -89,7 +89,7 @@ def check(case, mine, theirs, *inputs):
         for i, (dx, want_dx) in enumerate(zip(gots, wants)):
             close(f"gradient by argument {i}", dx, want_dx, dtype)
         of = [i for i, dx in enumerate(wants) if goes_on(dx)]
-        if not of:
+        if not of or not twice:
             return
         torch_weights, weights = weights_like([wants[i] for i in of])
         wants = torch_gradients([wants[i] for i in of], tensors, torch_weights)
@@ -337,7 +337,7 @@ def norms(case):
 
 
 def windows(case):
-    name = case.pick(["conv1d", "conv2d", "conv2d_transpose", "max_pool2d", "avg_pool2d"])
+    name = case.pick(["conv1d", "conv2d", "conv3d", "conv2d_transpose", "conv3d_transpose", "max_pool2d", "avg_pool2d"])
     kernel, stride, dilation = case.int(1, 3), case.int(1, 2), case.int(1, 2)
     padding = case.int(0, kernel // 2)
     if name.endswith("pool2d"):
@@ -347,11 +347,12 @@ def windows(case):
                      lambda x: getattr(T, name)(x, kernel, stride, padding, **modes), x)
     groups = case.pick([1, 1, 2])
     channels, out = 2 * case.int(1, 2), 2 * case.int(1, 2)
-    if name == "conv2d_transpose":
-        return check(case, lambda x, w, b: F.conv2d_transpose(x, w, b, stride, padding, 0, dilation, groups),
-                     lambda x, w, b: T.conv_transpose2d(x, w, b, stride, padding, 0, groups, dilation),
-                     case.values((2, channels, 3, 4)), case.values((channels, out // groups, kernel, kernel)), case.values((out,)))
     axes = int(name[4])
+    if name.endswith("transpose"):
+        more = case.int(0, stride - 1)
+        return check(case, lambda x, w, b: getattr(F, name)(x, w, b, stride, padding, more, dilation, groups),
+                     lambda x, w, b: getattr(T, f"conv_transpose{axes}d")(x, w, b, stride, padding, more, groups, dilation),
+                     case.values((2, channels, 3, 4, 2)[:2 + axes]), case.values((channels, out // groups, *(kernel,) * axes)), case.values((out,)))
     size = tuple(case.int(5, 8) for _ in range(axes))
     check(case, lambda x, w, b: getattr(F, name)(x, w, b, stride, padding, dilation, groups),
           lambda x, w, b: getattr(T, name)(x, w, b, stride, padding, dilation, groups),
@@ -359,7 +360,7 @@ def windows(case):
 
 
 def losses(case):
-    name = case.pick("cross_entropy nll mse l1 huber bce logits kl hinge cosine triplet".split())
+    name = case.pick("cross_entropy nll mse l1 huber bce logits kl hinge cosine triplet ctc".split())
     reduction = case.pick(["mean", "sum", "none"])
     n, classes = case.int(1, 5), case.int(2, 4)
     x, y = case.values((n, classes)), case.values((n, classes))
@@ -402,6 +403,14 @@ def losses(case):
         signs = np.where(case.numpy.rand(n) < 0.5, -1.0, 1.0)
         return check(case, lambda x, y: F.cosine_embedding_loss(x, y, hk.asarray(signs.astype(x.numpy().dtype)), 0.1, reduction),
                      lambda x, y: T.cosine_embedding_loss(x, y, torch.from_numpy(signs).to(x.dtype), 0.1, reduction=reduction), x, y)
+    if name == "ctc":
+        steps, labels = case.int(4, 9), case.int(1, 3)
+        targets = case.numpy.randint(1, classes, (n, labels))
+        lengths = [case.numpy.randint(0, most + 1, n) for most in (steps, labels)]
+        scores = case.values((steps, n, classes))  # whose loss has the same gradient in both
+        return check(case, lambda x: F.ctc_loss(F.log_softmax(x), *map(hk.asarray, (targets, *lengths)), reduction=reduction, zero_infinity=True),
+                     lambda x: T.ctc_loss(torch.log_softmax(x, -1), *map(torch.from_numpy, (targets, *lengths)), reduction=reduction,
+                                          zero_infinity=True), scores, twice=False)
     if name == "triplet":
         return check(case, lambda x, y, z: F.triplet_margin_loss(x, y, z, 1.0, reduction),
                      lambda x, y, z: T.triplet_margin_loss(x, y, z, 1.0, reduction=reduction), x, y, case.values((n, classes)))

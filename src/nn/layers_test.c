@@ -82,6 +82,25 @@ static void test_convolutions(void)
     hk_module_release(layer);
 
     x = normal(hk_shape(3, 4, 11));
+    hk_array *volume = normal(hk_shape(2, 4, 3, 5, 4));
+    layer = hk_conv3d_layer(
+        6, 3, &(hk_conv3d_layer_options){.padding = {1, 0, 1}, .groups = 2, .window = {2}});
+    hk_array *of_volume = hk_forward(layer, volume);
+    CHECK(same(of_volume, hk_conv3d(volume, of(layer, "weight"), of(layer, "bias"),
+                                    &(hk_conv3d_options){.padding = {1, 0, 1}, .groups = 2})));
+    CHECK(hk_dim(of(layer, "weight"), 1) == 2 && hk_dim(of(layer, "weight"), 2) == 2);
+    hk_module_release(layer);
+
+    layer = hk_conv3d_transpose_layer(
+        6, 2, &(hk_conv3d_transpose_layer_options){.stride = {2, 1, 1}, .output_padding = {1}});
+    of_volume = hk_forward(layer, volume);
+    CHECK(same(of_volume, hk_conv3d_transpose(volume, of(layer, "weight"), of(layer, "bias"),
+                                              &(hk_conv3d_transpose_options){
+                                                  .stride = {2, 1, 1}, .output_padding = {1}})));
+    hk_module_release(layer);
+    CHECK(is_refused(hk_conv3d_layer(4, 3, &(hk_conv3d_layer_options){.window = {0, -1}}),
+                     "the window 3 x -1 x 3, but"));
+
     layer = hk_conv1d_layer(5, 3, &(hk_conv1d_layer_options){.padding = 2, .dilation = 2});
     y = hk_forward(layer, x);
     CHECK(same(y, hk_conv1d(x, of(layer, "weight"), of(layer, "bias"),

@@ -36,6 +36,8 @@ static const struct {
               {"conv1d", weight_and_bias},
               {"conv2d", weight_and_bias},
               {"conv2d_transpose", weight_and_bias},
+              {"conv3d", weight_and_bias},
+              {"conv3d_transpose", weight_and_bias},
               {"batch_norm_over", hki_arrays_of_batches},
               {"rnn", recurrent},
               {"gru", recurrent},

@@ -29,7 +29,8 @@ enum { METHOD_COUNT = sizeof methods / sizeof *methods };
 typedef struct parameter {
     hk_array *x, *state; /* counted */
     hk_array *grad;      /* in place of x's own, counted; NULL: that */
-    int device;          /* index of its coefficients */
+    double weight_decay; /* its group's */
+    int coefficients;    /* index of those of its device and group */
     bool had_grad;       /* when the optimiser was made */
 } parameter;
 
@@ -40,8 +41,9 @@ struct hk_optimizer {
     hki_update_options options;
     double lr;
     hki_optimizer_frame frame;
-    int device_count, count;
+    int coefficient_count, count;
     hk_array *coefficients[HKI_MAX_DEVICES], *steps[HKI_MAX_DEVICES]; /* steps: views of them */
+    double factors[HKI_MAX_DEVICES];                                  /* of lr, by groups */
     parameter params[];
 };
 
@@ -160,18 +162,22 @@ static const hk_status *check(const char *name, hk_array *const *params, int cou
 
 /* ---- making ---------------------------------------------------------------------------------------------- */
 
-/* The index of the device's coefficients, which are made if there are none. */
-static int device_of(hk_optimizer *self, const hk_array *x)
+/* The index of the coefficients of x's device and of a factor, which are made if there are none; -1: there are too many. */
+static int coefficients_of(hk_optimizer *self, const hk_array *x, double factor)
 {
     HK_SCOPE;
     hki_device *device = x->storage->device;
-    for (int i = 0; i < self->device_count; i++)
-        if (self->coefficients[i]->storage->device == device || self->coefficients[i]->failed)
+    for (int i = 0; i < self->coefficient_count; i++)
+        if (self->coefficients[i]->failed ||
+            (self->coefficients[i]->storage->device == device && self->factors[i] == factor))
             return i;
-    const double values[HKI_UPDATE_COEFFICIENTS] = {[HKI_UPDATE_LR] = self->lr};
-    const int index = self->device_count++;
+    if (self->coefficient_count == HKI_MAX_DEVICES)
+        return -1;
+    const double values[HKI_UPDATE_COEFFICIENTS] = {[HKI_UPDATE_LR] = self->lr * factor};
+    const int index = self->coefficient_count++;
     hk_array *coefficients =
         (hk_from_host)(values, hk_shape(HKI_UPDATE_COEFFICIENTS), HK_F64, (hk_device){device});
+    self->factors[index] = factor;
     self->coefficients[index] = hk_take(coefficients);
     self->steps[index] = hk_take((hk_slice)(coefficients, 0, HKI_UPDATE_STEP, HKI_UPDATE_STEP + 1));
     return index;
@@ -237,7 +243,8 @@ hk_optimizer *(hk_optimizer_create)(const char *name, hk_array *const *params, i
     self->method = method;
     take_options(self, options);
     for (int i = 0; i < count; i++) {
-        self->params[i].device = device_of(self, params[i]);
+        self->params[i].weight_decay = self->options.weight_decay;
+        self->params[i].coefficients = coefficients_of(self, params[i], 1);
         self->params[i].state = state_create(self, params[i]);
     }
     return self;
@@ -284,7 +291,7 @@ void hk_optimizer_release(hk_optimizer *self)
     }
     if (self->frame.release)
         self->frame.release(self->frame.context);
-    for (int i = 0; i < self->device_count; i++) {
+    for (int i = 0; i < self->coefficient_count; i++) {
         hk_array_release(self->steps[i]);
         hk_array_release(self->coefficients[i]);
     }
@@ -305,6 +312,8 @@ static void update(hk_optimizer *self, int index)
 {
     parameter *param = &self->params[index];
     hk_array *grad = param->grad ? param->grad : hki_grad_get(param->x);
+    hki_update_options options = self->options;
+    options.weight_decay = param->weight_decay;
     if (!self->method)
         fail(self, param, index, hk_status_message(hk_optimizer_status(self)));
     else if (!grad && param->had_grad)
@@ -312,10 +321,10 @@ static void update(hk_optimizer *self, int index)
     else if (!grad)
         fail(self, param, index, "has no gradient: hk_attach_grad gives it one");
     else
-        hki_op_call_update(
-            self->method->op,
-            (hk_array *const[]){param->x, grad, param->state, self->coefficients[param->device]}, 4,
-            &self->options, (hk_array *const[]){param->x, param->state}, 2);
+        hki_op_call_update(self->method->op,
+                           (hk_array *const[]){param->x, grad, param->state,
+                                               self->coefficients[param->coefficients]},
+                           4, &options, (hk_array *const[]){param->x, param->state}, 2);
 }
 
 static bool is_there(const hk_optimizer *self, const char *operation)
@@ -336,7 +345,7 @@ void(hk_optimizer_step)(hk_optimizer *self)
     HK_PAUSE;
     if (self->frame.begin)
         self->frame.begin(self->frame.context, self);
-    for (int i = 0; i < self->device_count; i++)
+    for (int i = 0; i < self->coefficient_count; i++)
         hki_op_call_number_into(&hki_op_add_scalar, self->steps[i], 1, self->steps[i]);
     for (int i = 0; i < self->count; i++)
         update(self, i);
@@ -350,17 +359,62 @@ void(hk_optimizer_set_lr)(hk_optimizer *self, double lr)
         return;
     HK_SCOPE;
     HK_PAUSE;
-    for (int i = 0; i < self->device_count; i++) {
+    for (int i = 0; i < self->coefficient_count; i++) {
         hk_array *coefficients = self->coefficients[i];
+        const double its = lr * self->factors[i];
         if (is_amount(lr))
-            (hk_write)((hk_slice)(coefficients, 0, HKI_UPDATE_LR, HKI_UPDATE_LR + 1), &lr,
-                       sizeof lr);
+            (hk_write)((hk_slice)(coefficients, 0, HKI_UPDATE_LR, HKI_UPDATE_LR + 1), &its,
+                       sizeof its);
         else
             hki_array_fail_in_place(coefficients, "optimizer_set_lr", NULL, 0, HK_INVALID_ARGUMENT,
                                     "lr is %g, but must be finite and not below 0", lr);
     }
     if (is_amount(lr))
         self->lr = lr;
+}
+
+/* NULL, or what is wrong with a group, counted. */
+static const hk_status *check_group(const hk_optimizer *self, int first, int count, double factor,
+                                    double weight_decay)
+{
+    if (!hk_optimizer_get_method(self)[0])
+        return hk_status_retain(hk_optimizer_status(self));
+    if (self->frame.gather)
+        return hki_status_create(HK_UNSUPPORTED, NULL,
+                                 "an optimiser whose state is in parts has no groups");
+    if (first < 0 || count < 0 || count > self->count - first)
+        return hki_status_create(HK_OUT_OF_RANGE, NULL,
+                                 "first is %d and count %d, but there are %d parameters", first,
+                                 count, self->count);
+    if (!is_amount(factor) || !is_amount(weight_decay))
+        return hki_status_create(HK_INVALID_ARGUMENT, NULL,
+                                 "factor is %g and weight_decay %g, but both must be finite and "
+                                 "not below 0",
+                                 factor, weight_decay);
+    return NULL;
+}
+
+const hk_status *(hk_optimizer_set_group)(hk_optimizer *self, int first, int count, double factor,
+                                          double weight_decay)
+{
+    HK_PAUSE;
+    const hk_status *error = check_group(self, first, count, factor, weight_decay);
+    for (int i = first; !error && i < first + count; i++) {
+        parameter *param = &self->params[i];
+        const int made = self->coefficient_count;
+        const int index = coefficients_of(self, param->x, factor);
+        if (index < 0) {
+            error = hki_status_create(HK_OUT_OF_RANGE, NULL,
+                                      "there are %d pairs of devices and factors of groups already",
+                                      HKI_MAX_DEVICES);
+            continue;
+        }
+        if (index == made) /* it goes on from as many steps */
+            (hk_assign)(self->steps[index], self->steps[param->coefficients]);
+        param->coefficients = index;
+        param->weight_decay = weight_decay;
+    }
+    return error ? hki_status_lend(error) : hki_status_ok();
 }
 
 double hk_optimizer_get_lr(const hk_optimizer *self)
@@ -385,15 +439,15 @@ hk_array *hk_optimizer_get_parameter(const hk_optimizer *self, int index)
 
 int hk_optimizer_array_count(const hk_optimizer *self)
 {
-    return self && self->method ? self->device_count + self->count : 0;
+    return self && self->method ? self->coefficient_count + self->count : 0;
 }
 
 hk_array *hk_optimizer_array(const hk_optimizer *self, int index, char *name, size_t bytes)
 {
     if (index < 0 || index >= hk_optimizer_array_count(self))
         return NULL;
-    const bool is_state = index >= self->device_count;
-    const int own = is_state ? index - self->device_count : index;
+    const bool is_state = index >= self->coefficient_count;
+    const int own = is_state ? index - self->coefficient_count : index;
     if (name)
         hki_format(name, bytes, "%s.%d", is_state ? "state" : "coefficients", own);
     return is_state ? self->params[own].state : self->coefficients[own];

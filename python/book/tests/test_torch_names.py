@@ -243,3 +243,44 @@ def test_images_of_another_size_and_elements_in_the_middle():
     values, places = torch.cummax(y[0], 0)
     assert values.tolist() == [3, 3, 4, 4] and places.tolist() == [0, 0, 2, 2]
     assert torch.cummin(y[0], 0)[1].tolist() == [0, 1, 1, 3]
+
+
+def test_volumes_sequences_and_boxes():
+    x = torch.arange(16.).reshape(1, 1, 2, 2, 4)
+    layer = nn.Conv3d(1, 1, 2, bias=False)
+    layer.weight.data = torch.ones(1, 1, 2, 2, 2)
+    assert layer(x).flatten().tolist() == [52, 60, 68] and F.conv3d(x, layer.weight).flatten().tolist() == [52, 60, 68]
+    assert nn.ConvTranspose3d(4, 2, 3, stride=2, padding=1, output_padding=1)(torch.ones(1, 4, 2, 3, 4)).shape == (1, 2, 4, 6, 8)
+    assert F.conv_transpose3d(torch.ones(1, 1, 1, 1, 2), torch.ones(1, 1, 1, 1, 2)).flatten().tolist() == [1, 2, 1]
+    scores = F.log_softmax(2 * torch.sin(torch.arange(24.).reshape(4, 2, 3)), 2)
+    for targets in (torch.tensor([[1, 2], [1, 1]]), torch.tensor([1, 2, 1, 1])):
+        losses = nn.CTCLoss(reduction="none")(scores, targets, (4, 4), torch.tensor([2, 2]))
+        assert losses.tolist() == pytest.approx([1.1655531, 3.1879399], rel=1e-5)
+    with pytest.raises(ValueError, match="targets has 4 labels, but target_lengths adds up to 3"):
+        F.ctc_loss(scores, torch.tensor([1, 2, 1, 1]), (4, 4), (2, 1))
+    y = torch.tensor([[1., math.nan, 4, 2], [math.nan] * 4])
+    values, places = torch.nanmedian(y, 1)
+    assert values[0] == 2 and places[0] == 3 and math.isnan(values[1]) and float(torch.nanmedian(y)) == 2
+    assert float(torch.nanquantile(y, 0.75)) == 3
+    boxes = torch.tensor([[0., 0, 2, 2], [0, 0, 2, 1.5], [3, 3, 4, 4]])
+    ops = torchvision.ops
+    assert ops.nms(boxes, torch.tensor([.5, .75, .25]), .5).tolist() == [1, 2]
+    assert ops.batched_nms(boxes, torch.tensor([.5, .75, .25]), torch.tensor([0, 1, 0]), .5).tolist() == [1, 0, 2]
+    assert ops.box_iou(boxes, boxes)[0].tolist() == [1, .75, 0]
+    image, region = torch.arange(16.).reshape(1, 1, 4, 4), torch.tensor([[0, .5, .25, 3.25, 2.5]])
+    for its in (region, [region[:, 1:]]):
+        assert ops.roi_align(image, its, 2, 1.0, 2, True).flatten().tolist() == pytest.approx([1.9375, 3.3125, 6.4375, 7.8125])
+
+
+def test_lbfgs():
+    x = torch.tensor([-1.2, 1.0, 0.5, 2.0], dtype=torch.float64, requires_grad=True)
+    opt = torch.optim.LBFGS([x], lr=0.01, max_iter=4, history_size=5)
+
+    def closure():
+        opt.zero_grad()
+        loss = (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
+        loss.backward()
+        return loss
+
+    losses = [float(opt.step(closure)) for _ in range(6)]
+    assert losses == pytest.approx([355.7, 223.198154813, 170.060903972, 123.103140980, 93.161663163, 71.860915726])

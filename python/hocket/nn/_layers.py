@@ -11,13 +11,18 @@ from ._module import Layer, Module
 _op = _core.operators
 
 __all__ = [
-    "AdaptiveAvgPool2d", "AdaptiveMaxPool2d", "Attention", "AvgPool1d", "AvgPool2d", "BatchNorm", "Conv1d", "Conv2d", "Conv2dTranspose", "Dropout",
+    "AdaptiveAvgPool2d", "AdaptiveMaxPool2d", "Attention", "AvgPool1d", "AvgPool2d", "BatchNorm", "Conv1d", "Conv2d", "Conv2dTranspose",
+    "Conv3d", "Conv3dTranspose", "Dropout",
     "Embedding", "GRU", "LSTM", "Lambda", "Linear", "MaxPool1d", "MaxPool2d", "RNN", "Residual", "Sequential",
 ]
 
 
 def _two(value):
     return (value, value) if hasattr(value, "__index__") else tuple(value)
+
+
+def _three(value):
+    return (value,) * 3 if hasattr(value, "__index__") else tuple(value)
 
 
 # Arguments that the text of a layer leaves out.
@@ -102,6 +107,31 @@ class Conv2dTranspose(Layer):
     def __init__(self, channels, size, *, stride=1, padding=0, output_padding=0, dilation=1, groups=1, bias=True, init=None):
         super().__init__("conv2d_transpose", channels, _two(size), _two(stride), _two(padding), _two(output_padding), _two(dilation),
                          groups, bias, init)
+
+
+class Conv3d(Layer):
+    """(n, in, d, h, w) to (n, channels, d', h', w'): weight (channels, in / groups, slices, rows, columns), bias (channels).
+
+    >>> hk.nn.Conv3d(6, 3, padding=1)(hk.ones((1, 2, 4, 8, 8))).shape
+    (1, 6, 4, 8, 8)
+    """
+
+    @_sizes_first(zero=("padding",))
+    def __init__(self, channels, size, *, stride=1, padding=0, dilation=1, groups=1, bias=True, init=None):
+        super().__init__("conv3d", channels, _three(size), _three(stride), _three(padding), _three(dilation), groups, bias, init)
+
+
+class Conv3dTranspose(Layer):
+    """The other way round: weight (in, channels / groups, slices, rows, columns), bias (channels).
+
+    >>> hk.nn.Conv3dTranspose(6, 2, stride=2)(hk.ones((1, 3, 4, 8, 8))).shape
+    (1, 6, 8, 16, 16)
+    """
+
+    @_sizes_first(zero=("padding", "output_padding"))
+    def __init__(self, channels, size, *, stride=1, padding=0, output_padding=0, dilation=1, groups=1, bias=True, init=None):
+        super().__init__("conv3d_transpose", channels, _three(size), _three(stride), _three(padding), _three(output_padding),
+                         _three(dilation), groups, bias, init)
 
 
 class Conv1d(Layer):

@@ -4,7 +4,7 @@ from typing import Any
 
 from .. import Array, _ArrayLike, _Axes, _DeviceLike, _DTypeLike, _Shape
 
-__all__ = ['elu', 'gelu', 'gelu_tanh', 'hard_sigmoid', 'hard_swish', 'leaky_relu', 'linear', 'log_softmax', 'mish', 'one_hot', 'prelu', 'relu', 'scaled_dot_product_attention', 'sigmoid', 'silu', 'softplus', 'tanh', 'adaptive_avg_pool1d', 'adaptive_avg_pool2d', 'adaptive_max_pool1d', 'adaptive_max_pool2d', 'avg_pool1d', 'avg_pool2d', 'batch_norm', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'conv1d', 'conv2d', 'conv2d_transpose', 'cosine_embedding_loss', 'cosine_similarity', 'cross_entropy', 'depth_to_space', 'dropout', 'embedding', 'flatten', 'grid_sample', 'group_norm', 'hinge_loss', 'huber_loss', 'interpolate', 'kl_divergence_loss', 'l1_loss', 'layer_norm', 'length_mask', 'max_pool1d', 'max_pool2d', 'mse_loss', 'nll_loss', 'rms_norm', 'sinusoidal_positions', 'softmax', 'space_to_depth', 'triplet_margin_loss']
+__all__ = ['elu', 'gelu', 'gelu_tanh', 'hard_sigmoid', 'hard_swish', 'leaky_relu', 'linear', 'log_softmax', 'mish', 'one_hot', 'prelu', 'relu', 'scaled_dot_product_attention', 'sigmoid', 'silu', 'softplus', 'tanh', 'adaptive_avg_pool1d', 'adaptive_avg_pool2d', 'adaptive_max_pool1d', 'adaptive_max_pool2d', 'avg_pool1d', 'avg_pool2d', 'batch_norm', 'binary_cross_entropy', 'binary_cross_entropy_with_logits', 'conv1d', 'conv2d', 'conv2d_transpose', 'conv3d', 'conv3d_transpose', 'cosine_embedding_loss', 'cosine_similarity', 'cross_entropy', 'ctc_loss', 'depth_to_space', 'dropout', 'embedding', 'flatten', 'grid_sample', 'group_norm', 'hinge_loss', 'huber_loss', 'interpolate', 'kl_divergence_loss', 'l1_loss', 'layer_norm', 'length_mask', 'max_pool1d', 'max_pool2d', 'mse_loss', 'nll_loss', 'non_max_suppression', 'rms_norm', 'roi_align', 'sinusoidal_positions', 'softmax', 'space_to_depth', 'triplet_margin_loss']
 
 def adaptive_avg_pool1d(x: _ArrayLike, size: Any) -> Array:
     """x (n, channels, t) to (n, channels, size): the mean of each of as many windows."""
@@ -30,12 +30,18 @@ def conv2d(x: _ArrayLike, weight: Any, bias: Any = ..., stride: Any = ..., paddi
     """x (n, in, h, w), weight (out, in / groups, kh, kw), bias (out): (n, out, h', w')."""
 def conv2d_transpose(x: _ArrayLike, weight: Any, bias: Any = ..., stride: Any = ..., padding: Any = ..., output_padding: Any = ..., dilation: Any = ..., groups: Any = ...) -> Array:
     """x (n, in, h, w), weight (in, out / groups, kh, kw), bias (out): (n, out, h', w')."""
+def conv3d(x: _ArrayLike, weight: Any, bias: Any = ..., stride: Any = ..., padding: Any = ..., dilation: Any = ..., groups: Any = ...) -> Array:
+    """x (n, in, d, h, w), weight (out, in / groups, kd, kh, kw), bias (out): (n, out, d', h', w')."""
+def conv3d_transpose(x: _ArrayLike, weight: Any, bias: Any = ..., stride: Any = ..., padding: Any = ..., output_padding: Any = ..., dilation: Any = ..., groups: Any = ...) -> Array:
+    """x (n, in, d, h, w), weight (in, out / groups, kd, kh, kw), bias (out): (n, out, d', h', w')."""
 def cosine_embedding_loss(x: _ArrayLike, y: _ArrayLike, target: Any, margin: Any = ..., reduction: Any = ...) -> Array:
     """Of the cosine between vectors along the last axis: 1 less it where target is 1, else how far it is above margin."""
 def cosine_similarity(x: _ArrayLike, y: _ArrayLike, axis: _Axes = ...) -> Array:
     """Cosine of the angle between vectors of x and y along an axis, which goes: -1 to 1. Norms below 1e-8 count as that."""
 def cross_entropy(logits: Any, labels: Any, reduction: Any = ..., *, weight: Any = ..., ignore: Any = ..., label_smoothing: Any = ..., axis: _Axes = ..., ignore_index: Any = ...) -> Array:
     """-log(softmax(logits)[label]) along the axis of classes: logits (n, classes), labels (n,) integers; or of more axes."""
+def ctc_loss(log_probabilities: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: Any = ..., reduction: Any = ..., zero_infinity: Any = ...) -> Array:
+    """Of sequences whose labels may stand anywhere (connectionist temporal classification): log_probabilities (steps, n, classes)."""
 def depth_to_space(x: _ArrayLike, block: Any, crd: Any = ...) -> Array:
     """Channels become squares of an image: x (n, c * block * block, h, w) gives (n, c, h * block, w * block)."""
 def dropout(x: _ArrayLike, p: Any = ..., training: Any = ...) -> Array:
@@ -88,6 +94,8 @@ def mse_loss(x: _ArrayLike, target: Any, reduction: Any = ...) -> Array:
     """(x - target)²."""
 def nll_loss(log_probabilities: Any, labels: Any, reduction: Any = ..., *, weight: Any = ..., ignore: Any = ..., axis: _Axes = ..., ignore_index: Any = ...) -> Array:
     """Minus log_probabilities at the labels, along the axis of classes. weight, ignore and ignore_index as in cross_entropy."""
+def non_max_suppression(boxes: Any, scores: Any, overlap: Any, most: Any = ..., least_score: Any = ..., centered: Any = ...) -> Array:
+    """Which boxes to keep, from the highest score down: each that shares no more than overlap with any that is kept. Waits for both."""
 def one_hot(x: _ArrayLike, classes: Any, dtype: _DTypeLike | None) -> Array:
     """A new last axis with 1 at the place that each integer of x names, and 0 elsewhere: all zeros where x is negative or not below classes."""
 def prelu(x: _ArrayLike, y: _ArrayLike) -> Array:
@@ -96,6 +104,8 @@ def relu(x: _ArrayLike) -> Array:
     """Rectified linear unit; NaN for NaN. The gradient at 0 is 0."""
 def rms_norm(x: _ArrayLike, gamma: Any = ..., axes: Any = ..., eps: Any = ...) -> Array:
     """x / sqrt(mean of x² + eps) gamma along the last axes."""
+def roi_align(x: _ArrayLike, rois: Any, batch: Any, size: Any = ..., scale: Any = ..., samples: Any = ..., aligned: Any = ..., largest: Any = ...) -> Array:
+    """Regions of images x (n, channels, height, width) as images of one size: (regions, channels, size)."""
 def scaled_dot_product_attention(query: Any, key: Any, value: _ArrayLike, mask: Any = ..., causal: Any = ..., scale: Any = ...) -> Array:
     """Attention (Vaswani et al. 2017) of queries (…,n,d) to keys (…,m,d) with values (…,m,e): (…,n,e). mask broadcasts to (…,n,m): bool, true where a query sees a key, or numbers that are added to the scores, -inf where it does not. A query that sees no key gives 0. What no query sees does not count, be it NaN."""
 def sigmoid(x: _ArrayLike) -> Array:

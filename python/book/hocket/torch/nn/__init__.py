@@ -11,8 +11,8 @@ Sigmoid, Tanh, GELU, SiLU = (wrapped(getattr(_nn, _name)) for _name in "Sigmoid 
 _Linear, _Conv2d, _BatchNorm, _MaxPool2d, _AvgPool2d, _Dropout, _Adaptive, _Embedding, _LayerNorm, _Softmax, _AdaptiveMax = (
     wrapped(getattr(_nn, _name)) for _name in
     "Linear Conv2d BatchNorm MaxPool2d AvgPool2d Dropout AdaptiveAvgPool2d Embedding LayerNorm Softmax AdaptiveMaxPool2d".split())
-_Conv1d, _ConvTranspose2d, _AdaptiveAvgPool1d, _AdaptiveMaxPool1d, _MaxPool1d, _ReLU, _LeakyReLU = (wrapped(getattr(_nn, _name)) for _name in
-    "Conv1d Conv2dTranspose AdaptiveAvgPool1d AdaptiveMaxPool1d MaxPool1d ReLU LeakyReLU".split())
+_Conv1d, _Conv3d, _ConvTranspose3d, _ConvTranspose2d, _AdaptiveAvgPool1d, _AdaptiveMaxPool1d, _MaxPool1d, _ReLU, _LeakyReLU = (wrapped(getattr(_nn, _name)) for _name in
+    "Conv1d Conv3d Conv3dTranspose Conv2dTranspose AdaptiveAvgPool1d AdaptiveMaxPool1d MaxPool1d ReLU LeakyReLU".split())
 
 
 class ReLU(_ReLU):
@@ -73,6 +73,25 @@ class Conv1d(_Conv1d):
         super().__init__(out_channels, kernel_size, stride=stride, padding=padding, dilation=dilation, groups=groups, bias=bias)
         self._has_bias = bias
         self.build((1, in_channels, kernel_size * dilation))
+
+
+def _triple(value):
+    return (value,) * 3 if isinstance(value, int) else tuple(value)
+
+
+class Conv3d(_Conv3d):
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True):
+        super().__init__(out_channels, kernel_size, stride=stride, padding=padding, dilation=dilation, groups=groups, bias=bias)
+        self._has_bias = bias
+        self.build((1, in_channels, *(size * each for size, each in zip(_triple(kernel_size), _triple(dilation)))))
+
+
+class ConvTranspose3d(_ConvTranspose3d):
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True, dilation=1):
+        super().__init__(out_channels, kernel_size, stride=stride, padding=padding, output_padding=output_padding, dilation=dilation,
+                         groups=groups, bias=bias)
+        self._has_bias = bias
+        self.build((1, in_channels, *(2 * each + 2 for each in _triple(padding))))  # large enough for any padding
 
 
 class _Norm(_BatchNorm):

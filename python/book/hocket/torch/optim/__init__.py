@@ -2,7 +2,7 @@
 
 from ... import optim as _optim
 
-__all__ = ["Optimizer", "SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "lr_scheduler"]
+__all__ = ["Optimizer", "SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "LBFGS", "lr_scheduler"]
 
 
 class Optimizer:
@@ -37,9 +37,12 @@ class Optimizer:
             if p.grad is not None:
                 p.grad.zero_()
 
-    def step(self):
+    def step(self, closure=None):
+        """closure: computes the loss anew and calls backward(); its result is returned."""
+        loss = closure() if closure else None
         for optimizer in self._optimizers():
             optimizer.step()
+        return loss
 
     @property
     def params(self):
@@ -106,6 +109,22 @@ def _adadelta(params, lr, rho, eps, weight_decay):
 class Adadelta(Optimizer):
     def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0.0):
         super().__init__(_adadelta, params, lr=lr, rho=rho, eps=eps, weight_decay=weight_decay)
+
+
+def _lbfgs(params, lr, max_iter, max_eval, tolerance_grad, tolerance_change, history_size, line_search_fn):
+    return _optim.LBFGS(params, lr, max_iter, max_eval, tolerance_grad, tolerance_change, history_size, line_search_fn)
+
+
+class LBFGS(Optimizer):
+    def __init__(self, params, lr=1.0, max_iter=20, max_eval=None, tolerance_grad=1e-7, tolerance_change=1e-9, history_size=100,
+                 line_search_fn=None):
+        super().__init__(_lbfgs, params, lr=lr, max_iter=max_iter, max_eval=max_eval, tolerance_grad=tolerance_grad,
+                         tolerance_change=tolerance_change, history_size=history_size, line_search_fn=line_search_fn)
+        if len(self.param_groups) > 1:
+            raise ValueError(f"LBFGS has one group of parameters, not {len(self.param_groups)}")
+
+    def step(self, closure):
+        return self._optimizers()[0].step(closure)
 
 
 from . import lr_scheduler  # noqa: E402
