@@ -1,8 +1,10 @@
 """Optimizers that evaluate a loss several times in a step."""
 
+import contextlib as _contextlib
 import math as _math
 
 from . import _core
+from ._grad import pause as _pause, record as _record
 from .optim import Optimizer as _Optimizer
 
 _op = _core.operators
@@ -176,10 +178,21 @@ class LBFGS(_Optimizer):
         if self._params is None:
             self._begin()
 
-        def evaluate():
-            return float(closure()), self._gradient()
+        if not _core.is_recording():
+            return self._steps(closure, _contextlib.nullcontext)
+        with _pause():
+            return self._steps(closure, _record)
 
-        first = closure()
+    def _steps(self, closure, mode):
+        """step, while nothing is recorded but by closure, in a mode that it may count on."""
+
+        def evaluate():
+            with mode():
+                loss = closure()
+            return float(loss), self._gradient()
+
+        with mode():
+            first = closure()
         loss, gradient, evaluations = float(first), self._gradient(), 1
         for iteration in range(1, self.max_iter + 1):
             if _most(gradient) <= self.tolerance_grad:

@@ -260,7 +260,7 @@ def closure_of(opt, x, counts):
     return closure
 
 
-@pytest.mark.parametrize("line_search, lr, least", [("strong_wolfe", 1, 1e-12), (None, .2, 1.0)])
+@pytest.mark.parametrize("line_search, lr, least", [("strong_wolfe", 1, 1e-8), (None, .2, 1.0)])
 def test_lbfgs_follows_a_valley(line_search, lr, least):
     x, counts = hk.asarray([-1.2, 1.0], dtype=hk.float64).attach_grad(), []
     opt = optim.LBFGS([x], lr=lr, max_iter=30, history=5, line_search=line_search)
@@ -269,7 +269,7 @@ def test_lbfgs_follows_a_valley(line_search, lr, least):
     assert losses[0] == pytest.approx(24.2) and float(valley(x)) < least
     assert len(counts) <= 4 * 37 + 25 and len(opt.state()) <= 12
     if line_search:
-        np.testing.assert_allclose(values(x), [1, 1], rtol=1e-5)
+        np.testing.assert_allclose(values(x), [1, 1], rtol=1e-4)
 
 
 def test_lbfgs_goes_on_from_what_was_saved():
