@@ -408,7 +408,7 @@ def losses(case):
         targets = case.numpy.randint(1, classes, (n, labels))
         lengths = [case.numpy.randint(0, most + 1, n) for most in (steps, labels)]
         scores = case.values((steps, n, classes))  # whose loss has the same gradient in both
-        return check(case, lambda x: F.ctc_loss(F.log_softmax(x), *map(hk.asarray, (targets, *lengths)), reduction=reduction, zero_infinity=True),
+        return check(case, lambda x: F.ctc_loss(F.log_softmax(x, -1), *map(hk.asarray, (targets, *lengths)), reduction=reduction, zero_infinity=True),
                      lambda x: T.ctc_loss(torch.log_softmax(x, -1), *map(torch.from_numpy, (targets, *lengths)), reduction=reduction,
                                           zero_infinity=True), scores, twice=False)
     if name == "triplet":

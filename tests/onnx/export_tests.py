@@ -154,7 +154,7 @@ case("conv2d_transpose", hk.nn.Conv2dTranspose(4, 3, stride=2, padding=1), f(2, 
 case("conv3d", hk.nn.Conv3d(4, 3, stride=(1, 2, 1), padding=1), f(2, 3, 4, 7, 5))
 case("conv3d_transpose", hk.nn.Conv3dTranspose(4, 3, stride=2, padding=1), f(2, 3, 3, 4, 3))
 case("nanmedian", lambda x: hk.nanmedian(x, axis=1), f(3, 5))
-case("ctc_loss", lambda x: F.ctc_loss(F.log_softmax(x), hk.asarray([[1, 2], [2, 0]]), hk.asarray([5, 4]), hk.asarray([2, 1])), f(5, 2, 4), free=False)
+case("ctc_loss", lambda x: F.ctc_loss(F.log_softmax(x, -1), hk.asarray([[1, 2], [2, 0]]), hk.asarray([5, 4]), hk.asarray([2, 1])), f(5, 2, 4), free=False)
 for aligned in (False, True):
     case("roi_align", lambda x, rois, aligned=aligned: F.roi_align(x, rois, hk.asarray([0, 1, 1]), (2, 3), 0.5, 2, aligned), f(2, 3, 8, 8), f(3, 4, low=0, high=16), free=False)
 case("max_pool2d", hk.nn.MaxPool2d(3, stride=2, padding=1), f(2, 3, 9, 8))
