@@ -312,6 +312,21 @@ static bool add_deviation(onnx_writing *out)
     return onnx_out_finish(out, y, HK_F64);
 }
 
+/* max(x, y) + ln(1 + e^-|x - y|); of equal ones, infinities too, x + ln 2. */
+static bool add_logaddexp(onnx_writing *out)
+{
+    const hk_dtype dtype = result_of(out);
+    const char *x = onnx_out_in_as(out, 0, dtype), *y = onnx_out_in_as(out, 1, dtype);
+    const char *apart = ONNX_OUT(out, "Abs", NULL, ONNX_OUT(out, "Sub", NULL, x, y));
+    const char *more = ONNX_OUT(out, "Exp", NULL, ONNX_OUT(out, "Neg", NULL, apart));
+    more = ONNX_OUT(out, "Log", NULL, shifted(out, more, 1));
+    const char *sum = ONNX_OUT(out, "Add", NULL, ONNX_OUT(out, "Max", NULL, x, y), more);
+    return onnx_out_finish(out,
+                           ONNX_OUT(out, "Where", NULL, ONNX_OUT(out, "Equal", NULL, x, y),
+                                    shifted(out, x, log(2)), sum),
+                           dtype);
+}
+
 static bool add_cast(onnx_writing *out)
 {
     return onnx_out_finish(out, onnx_out_in_name(out, 0), onnx_out_in(out, 0)->dtype);
@@ -382,6 +397,7 @@ const onnx_export_row onnx_export_elementwise[] = {
     {"log2", add_made},
     {"log10", add_made},
     {"hypot", add_made},
+    {"logaddexp", add_logaddexp},
     {"equal", add_compare},
     {"not_equal", add_compare},
     {"less", add_compare},

@@ -56,6 +56,7 @@ for name in ("gelu", "gelu_tanh", "silu", "softplus", "mish", "hard_sigmoid", "h
 for name in ("add", "subtract", "multiply", "divide", "maximum", "minimum", "hypot", "remainder", "floor_divide", "less", "less_equal", "greater", "greater_equal", "equal",
              "not_equal"):
     case(name, getattr(hk, name), f(2, 3, 4, low=0.5, high=2), f(2, 1, 4, low=0.5, high=2))
+case("logaddexp", hk.logaddexp, f(2, 3, low=-4, high=4), f(2, 1, low=-4, high=4))
 case("pow", hk.pow, f(2, 3, low=0.5, high=2), f(2, 3, low=-2, high=2))
 case("numbers", lambda x: ((x + 2) * 3 - 1) / 4 + (x * x + 1) ** 0.5, f(2, 3))
 case("leaky_relu", lambda x: F.leaky_relu(x, 0.1), f(2, 3))

@@ -2,6 +2,7 @@
 #include "op/call/composed.h"
 #include "op/conv/conv2d.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define CONV3D_OPTIONS(F, op)                                                                      \
@@ -69,24 +70,40 @@ static hki_conv2d_options of_images(const hki_conv_axes *o)
                                 .groups = o->groups};
 }
 
+/* x (n, channels, depth, height, width), padded, as (n, depth', channels, slices, height, width): what each window has. */
+static hk_array *windows_of(const hki_call *call, const hki_conv_axes *o, hk_array *x)
+{
+    const int64_t count = call->out_shape[0].dims[DEPTH], axis = 3;
+    const int64_t taps = call->inputs[WEIGHT]->shape.dims[DEPTH];
+    hk_array **slices = malloc((size_t)taps * sizeof(hk_array *));
+    if (!slices)
+        return hki_array_create_failed(call->device, call->operation, &x, 1, HK_OUT_OF_MEMORY,
+                                       "there was no host memory for the list of slices");
+    x = hki_axis_moved(x, DEPTH, 1);
+    for (int64_t k = 0; k < taps; k++) {
+        const int64_t step = hki_conv_stride(o, 0), begin = k * hki_conv_dilation(o, 0);
+        slices[k] = hki_op_call1(&hki_op_slice_step, x,
+                                 (const int64_t[]){1, begin, begin + (count - 1) * step + 1, step});
+    }
+    hk_array *windows =
+        taps == 1 ? hki_expanded(slices[0], axis)
+                  : hki_op_call(&hki_op_stack, slices, (int)taps, &axis, (hk_device){NULL}, NULL);
+    free(slices);
+    return windows;
+}
+
 static hk_array *conv3d_compose(const hki_call *call)
 {
     const hki_conv_axes o = axes_of(call);
     const hki_conv2d_options options = of_images(&o);
     const int64_t *y = call->out_shape[0].dims, *w = call->inputs[WEIGHT]->shape.dims;
     hk_array *x = resized(call->arrays[X], DEPTH, o.padding[0], o.padding[0]);
-    const int64_t *dims = x->shape.dims, span = hki_conv_span(&o, 0, w[DEPTH]);
-    const hk_dims depth_first = {.ndim = 6, .dims = {0, 2, 1, 5, 3, 4}};
-    hk_array *windows = hki_op_call1(&hki_op_sliding_window, x,
-                                     (const int64_t[]){DEPTH, span, hki_conv_stride(&o, 0)});
-    windows = hki_op_call1(&hki_op_slice_step, windows,
-                           (const int64_t[]){-1, 0, span, hki_conv_dilation(&o, 0)});
-    windows = hki_op_call1(&hki_op_permute_dims, windows, &depth_first);
+    const int64_t *dims = x->shape.dims;
     const hk_dims images = {.ndim = 4,
                             .dims = {y[0] * y[DEPTH], dims[1] * w[DEPTH], dims[3], dims[4]}};
-    hk_array *result =
-        hki_op_call3(&hki_op_conv2d, hki_shaped(windows, images), flat_weight(call->arrays[WEIGHT]),
-                     call->input_count > BIAS ? call->arrays[BIAS] : NULL, &options);
+    hk_array *result = hki_op_call3(&hki_op_conv2d, hki_shaped(windows_of(call, &o, x), images),
+                                    flat_weight(call->arrays[WEIGHT]),
+                                    call->input_count > BIAS ? call->arrays[BIAS] : NULL, &options);
     result = hki_shaped(result, (hk_dims){.ndim = 5, .dims = {y[0], y[DEPTH], y[1], y[3], y[4]}});
     return hki_axis_moved(result, 1, DEPTH);
 }
