@@ -13,7 +13,9 @@ enum {
     MOST_TEAM_NS = 8000000, /* of a team: what else is ready waits for so long, at most */
     LEAST_CALLS = 2,
     LEAST_TEAM_NS = 10000,
-    MOST_CALLS = 512,  /* what finds phases takes time by their square */
+    MOST_CALLS = 512, /* what finds phases takes time by their square */
+    SHORT_NS = 6000, /* calls that are no longer, on average, have too much of what a task costs, */
+    NARROW_NS = 60000, /* and those that wait for each other */
     ALONE_NS = 2000,   /* a phase of less is not worth the way to another core */
     ITEM_NS = 4000,    /* and so is an item of less */
     ITEMS_OF_CORE = 3, /* of a phase, so that cores end at about the same time */
@@ -207,6 +209,34 @@ static bool make_phases(hki_team *self)
     return made;
 }
 
+/* Of calls that wait for each other, tasks would leave cores idle; of those that do not, a backward pass say, workers find
+ * enough, and need not meet after each. Longer calls are cut by the engine as well, but for what is packed. By plans alone. */
+static bool is_of_use(const hki_team *self)
+{
+    /* Of the work that is on the longest way; where something is packed. */
+    static const double least_share = 0.8, least_packed = 0.7;
+    double work_ns = 0, longest_ns = 0;
+    int calls = 0;
+    for (int p = 0; p < self->phase_count; p++) {
+        const hki_phase *phase = &self->phases[p];
+        double most_ns = 0;
+        for (int i = phase->first; i < phase->first + phase->count; i++) {
+            const hki_step *step = &self->steps.list[self->order[i].step];
+            const double its_ns =
+                step->is_copy
+                    ? 0
+                    : step->node->plan.work_ns / (double)self->calls[self->order[i].step].rounds;
+            work_ns += its_ns;
+            most_ns = its_ns > most_ns ? its_ns : most_ns;
+            calls += self->order[i].round == 0;
+        }
+        longest_ns += most_ns;
+    }
+    const bool is_narrow = longest_ns >= least_share * work_ns;
+    const double call_ns = work_ns / calls;
+    return call_ns <= SHORT_NS || (is_narrow && (self->kept_bytes > 0 || call_ns <= NARROW_NS));
+}
+
 /* ---- items ----------------------------------------------------------------------------------- */
 
 /* In one of its phases. */
@@ -382,7 +412,7 @@ static bool fill(hki_team *self, int first, int count, const bool *is_within)
         hki_steps_add(steps, i);
         add_touches(self, &self->graph->nodes[i], is_within);
     }
-    if (self->touch_count == 0 || !find_calls(self) || !make_phases(self))
+    if (self->touch_count == 0 || !find_calls(self) || !make_phases(self) || !is_of_use(self))
         return false;
     for (int i = 0; i < self->phase_count; i++)
         cut(self, &self->phases[i]);

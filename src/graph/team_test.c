@@ -149,7 +149,7 @@ static void test_bytes(void)
 
 /* ---- rounds ---------------------------------------------------------------------------------------- */
 
-enum { UNITS = 96, INPUTS = 20, LENGTH = 19, LAST = 3 * LENGTH * 2 * UNITS };
+enum { UNITS = 224, INPUTS = 20, LENGTH = 19, LAST = 3 * LENGTH * 2 * UNITS };
 
 /* A recurrent layer, whose steps all threads do together, and one row by a layer of weights that are packed once. */
 static void test_recurrent(hk_recurrent_kind kind, int64_t rows, bool both, int cores)

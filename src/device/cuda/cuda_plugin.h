@@ -10,7 +10,7 @@
 #include "device/device.h"
 
 /* Counted up with every change of what the two share; the sizes catch what was forgotten. */
-enum { HKI_CUDA_ABI = 13 };
+enum { HKI_CUDA_ABI = 14 };
 
 struct hki_task;
 struct hki_runtime;

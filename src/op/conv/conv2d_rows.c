@@ -11,6 +11,7 @@ enum {
     MOST_SAMPLES = 4,
     LEAST_CHANNELS = 16,        /* of x: shorter runs are not worth being copied one by one */
     LEAST_PRODUCTS = 64 * 1024, /* of a sample */
+    FULL_LANES = 48,            /* pixels of a 1 x 1 kernel */
     MANY_PIXELS = 96,           /* then units are rows of results */
     UNIT_CHANNELS = HKI_PRODUCT_PANEL,
     ITEM = sizeof(float)
@@ -28,10 +29,24 @@ static int64_t terms_of(const hki_conv2d_geometry *g)
     return g->kernel_height * g->kernel_width * g->in_channels;
 }
 
+/* Windows are pixels of the source, as they lie. */
+static bool is_pointwise(const hki_conv2d_geometry *g)
+{
+    return g->kernel_height == 1 && g->kernel_width == 1 && g->stride_height == 1 &&
+           g->stride_width == 1 && g->pad_height == 0 && g->pad_width == 0;
+}
+
+/* Windows are pixels as they lie, of which there are enough to fill lanes. */
+static bool is_better_by_columns(const hki_conv2d_geometry *g)
+{
+    return is_pointwise(g) && pixels_of(g) >= FULL_LANES;
+}
+
 bool hki_conv2d_rows_fit(const hki_conv2d_geometry *g)
 {
-    return g->method == HKI_CONV2D_BY_RULE && g->samples <= MOST_SAMPLES && g->samples > 0 &&
-           g->in_channels >= LEAST_CHANNELS && g->out_channels >= LEAST_CHANNELS &&
+    return !is_better_by_columns(g) && g->method == HKI_CONV2D_BY_RULE &&
+           g->samples <= MOST_SAMPLES && g->samples > 0 && g->in_channels >= LEAST_CHANNELS &&
+           g->out_channels >= LEAST_CHANNELS &&
            pixels_of(g) * g->out_channels >= LEAST_PRODUCTS / terms_of(g);
 }
 
@@ -76,13 +91,6 @@ static source source_of(const hki_conv2d_geometry *g, const part *p)
                     .rows = (p->rows - 1) * g->stride_height +
                             (g->kernel_height - 1) * g->dilation_height + 1,
                     .width = g->in_width + 2 * g->pad_width};
-}
-
-/* Windows are pixels of the source, as they lie. */
-static bool is_pointwise(const hki_conv2d_geometry *g)
-{
-    return g->kernel_height == 1 && g->kernel_width == 1 && g->stride_height == 1 &&
-           g->stride_width == 1 && g->pad_height == 0 && g->pad_width == 0;
 }
 
 /* From window to window: an odd number of lines, so that they do not share places of the first cache. */

@@ -169,8 +169,10 @@ static void forward_kernel(const hki_kernel_call *call, int64_t piece, int64_t b
 
 static size_t packed_bytes(const hki_kernel_call *call, int64_t *extent)
 {
+    enum { LEAST_PRODUCTS = 128 * 1024 }; /* of a step: less is not worth the way to another core */
     const hki_recurrence_forward forward = forward_of(call);
-    if (!hki_recurrence_has_rounds(&forward.of, call->in[X].dims[0]))
+    const int64_t rows = call->in[X].dims[0], products = rows * call->in[WEIGHT].size;
+    if (!hki_recurrence_has_rounds(&forward.of, rows) || products < LEAST_PRODUCTS)
         return 0;
     *extent = forward.of.units / HKI_RECURRENCE_UNITS;
     return hki_recurrence_packed_bytes(&forward.of);
