@@ -232,9 +232,10 @@ static bool is_of_use(const hki_team *self)
         }
         longest_ns += most_ns;
     }
-    const bool is_narrow = longest_ns >= least_share * work_ns;
     const double call_ns = work_ns / calls;
-    return call_ns <= SHORT_NS || (is_narrow && (self->kept_bytes > 0 || call_ns <= NARROW_NS));
+    return call_ns <= SHORT_NS ||
+           (self->kept_bytes > 0 ? longest_ns >= least_packed * work_ns
+                                 : call_ns <= NARROW_NS && longest_ns >= least_share * work_ns);
 }
 
 /* ---- items ----------------------------------------------------------------------------------- */
