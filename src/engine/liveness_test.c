@@ -166,7 +166,7 @@ static bool second_ran_beside;
 static void long_after_all(void *argument)
 {
     (void)argument;
-    spin_until(&second_ran, 5);
+    spin_until(&second_ran, 60); /* seconds: beside other programs cores come late */
     second_ran_beside = atomic_load(&second_ran);
 }
 
