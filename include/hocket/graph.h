@@ -46,8 +46,8 @@ typedef struct hk_capture_options {
      * writes them or the graph goes.
      *
      * Of a CPU device, neighbouring calls that take about a millisecond at most are one task, at which its cores work
-     * together, call by call. Bytes are those of the calls, but of convolutions of four images or fewer, whose windows are added
-     * up in another order. An input that has failed, or a call that fails, fails all that the task writes.
+     * together, call by call. Bytes are those of the calls, but of convolutions of four images or fewer, and of linear
+     * layers on one row, which are added up in another order. An input that has failed, or a call that fails, fails all that the task writes.
      *
      * And neighbouring calls of a GPU are one task, which it does from its recording of an earlier
      * replay (a CUDA graph). Sums over devices and ranks, and a program's own kernels, come between

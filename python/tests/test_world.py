@@ -255,6 +255,14 @@ def test_sums_are_queued_at_the_end(tmp_path):
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+def test_deinit_of_a_world_of_one():
+    """There is nothing to end: groups go on."""
+    hk.world.deinit()
+    x = hk.ones(3)
+    hk.world.group().all_reduce([x])
+    assert x.numpy().tolist() == [1, 1, 1] and hk.world.size() == 1
+
+
 def test_loader_slices():
     data = hk.asarray(np.arange(12, dtype=np.float32))
 

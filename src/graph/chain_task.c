@@ -1,4 +1,5 @@
 /* The task of a chain. */
+#include "graph/calls_task.h"
 #include "graph/chain.h"
 #include "op/call/plan.h"
 
@@ -25,19 +26,11 @@ typedef struct chain_payload {
 
 enum { SPINS = 2000 };
 
-static void fail_for_memory(hki_task *task, int64_t piece, const hki_device *device, int64_t bytes)
-{
-    hki_task_fail(task, piece, HK_OUT_OF_MEMORY,
-                  "%s has no room for %" PRId64
-                  " bytes; release arrays or raise memory_bytes (HOCKET_MEMORY)",
-                  device->name, bytes);
-}
-
 static char *allocate(hki_task *task, int64_t piece, hki_device *device, int64_t bytes)
 {
     char *memory = hki_device_allocate(device, (uint64_t)(bytes ? bytes : 64));
     if (!memory)
-        fail_for_memory(task, piece, device, bytes);
+        hki_calls_task_fail_for_memory(task, piece, device, (uint64_t)bytes);
     return memory;
 }
 
@@ -61,7 +54,7 @@ static bool prepare_weights(hki_task *task, chain_payload *self)
         self->kept = hki_kept_create(&chain->keeper, chain->device, (uint64_t)chain->kept_bytes,
                                      self->versions);
         if (!self->kept)
-            fail_for_memory(task, 0, chain->device, chain->kept_bytes);
+            hki_calls_task_fail_for_memory(task, 0, chain->device, (uint64_t)chain->kept_bytes);
     }
     if (chain->packed_bytes)
         self->packed = allocate(task, 0, chain->device, chain->packed_bytes);
@@ -84,7 +77,7 @@ static bool prepare(hki_task *task, void *payload)
         if (!storage)
             continue;
         if (i >= chain->read_count && !hki_storage_materialise(storage)) {
-            fail_for_memory(task, 0, chain->device, (int64_t)storage->bytes);
+            hki_calls_task_fail_for_memory(task, 0, chain->device, storage->bytes);
             return false;
         }
         const hki_tensor *tensor = &chain->arrays[i].tensor;
@@ -92,7 +85,7 @@ static bool prepare(hki_task *task, void *payload)
                           self->offsets[i] * (int64_t)hki_dtype_bytes(tensor->dtype);
     }
     if (self->state && !hki_storage_materialise(self->state)) {
-        fail_for_memory(task, 0, chain->device, (int64_t)self->state->bytes);
+        hki_calls_task_fail_for_memory(task, 0, chain->device, self->state->bytes);
         return false;
     }
     return prepare_weights(task, self) && prepare_sums(task, self);
@@ -197,17 +190,6 @@ static void run_piece(chain_payload *self, hki_chain_run *run)
             ok = hki_chain_run_step(run, &chain->steps[i]);
 }
 
-/* What the calls took one by one says little of what they take in the cache, fused. */
-static void learn(hki_chain_part *part, int64_t sample_ns)
-{
-    const int64_t old = atomic_load_explicit(&part->took_ns, memory_order_relaxed);
-    /* A thread that lost its core in the middle must not mislead the next runs. */
-    if (old && sample_ns > 4 * old)
-        sample_ns = 4 * old;
-    atomic_store_explicit(&part->took_ns, old ? old + (sample_ns - old) / 8 : sample_ns + 1,
-                          memory_order_relaxed);
-}
-
 static int64_t expected_ns(hki_chain *chain, int index)
 {
     hki_chain_part *part = &chain->parts[index];
@@ -256,7 +238,8 @@ static void run(hki_task *task, void *payload, int64_t piece)
     }
     release(chain->device, own, own_bytes);
     if (piece == 0)
-        learn(&self->chain->parts[self->part], (hki_clock_ns() - begin_ns) * chain->piece_count);
+        hki_calls_task_learn(&self->chain->parts[self->part].took_ns,
+                             (hki_clock_ns() - begin_ns) * chain->piece_count);
 }
 
 static void divide(hk_dtype dtype, void *values, int64_t count, double divisor)

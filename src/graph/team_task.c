@@ -1,10 +1,10 @@
 /* The task of a team. */
+#include "graph/calls_task.h"
 #include "graph/team.h"
 
 #include "op/call/plan.h"
 #include "op/shape/copy.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -215,10 +215,7 @@ static void take_part(team_payload *self)
 
 static bool fail_for_memory(hki_task *task, const hki_device *device, uint64_t bytes)
 {
-    hki_task_fail(task, 0, HK_OUT_OF_MEMORY,
-                  "%s has no room for %" PRIu64
-                  " bytes; release arrays or raise memory_bytes (HOCKET_MEMORY)",
-                  device->name, bytes);
+    hki_calls_task_fail_for_memory(task, 0, device, bytes);
     return false;
 }
 
@@ -248,16 +245,6 @@ static bool prepare(hki_task *task, void *payload)
     return true;
 }
 
-/* A thread that lost its core in the middle must not mislead the next runs. */
-static void learn(hki_team *team, int64_t took_ns)
-{
-    const int64_t old = atomic_load_explicit(&team->took_ns, memory_order_relaxed);
-    if (old && took_ns > 4 * old)
-        took_ns = 4 * old;
-    atomic_store_explicit(&team->took_ns, old ? old + (took_ns - old) / 8 : took_ns + 1,
-                          memory_order_relaxed);
-}
-
 static void run(hki_task *task, void *payload, int64_t piece)
 {
     team_payload *self = payload;
@@ -267,7 +254,7 @@ static void run(hki_task *task, void *payload, int64_t piece)
     if (!hki_task_has_failed(task))
         take_part(self);
     if (piece == 0)
-        learn(self->team, (hki_clock_ns() - begin_ns) * self->team->width);
+        hki_calls_task_learn(&self->team->took_ns, (hki_clock_ns() - begin_ns) * self->team->width);
 }
 
 static void join(hki_task *task, void *payload)

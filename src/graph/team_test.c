@@ -151,7 +151,7 @@ static void test_bytes(void)
 
 enum { UNITS = 224, INPUTS = 20, LENGTH = 19, LAST = 3 * LENGTH * 2 * UNITS };
 
-/* A recurrent layer, whose steps all threads do together, and one row by a layer of weights that are packed once. */
+/* A recurrent layer, whose steps all threads do together. */
 static void test_recurrent(hk_recurrent_kind kind, int64_t rows, bool both, int cores)
 {
     CHECK(!hk_status_print(hk_runtime_init(&(hk_runtime_options){.cpu_cores = cores}), stderr));
@@ -193,6 +193,58 @@ static void test_rounds(void)
         for (int kind = HK_RECURRENT_TANH; kind <= HK_RECURRENT_LSTM; kind++)
             for (int64_t rows = 1; rows <= 3; rows += 2)
                 test_recurrent((hk_recurrent_kind)kind, rows, rows == 3, cores);
+}
+
+/* ---- one row --------------------------------------------------------------------------------------- */
+
+enum { ROW_IN = 700, ROW_OUT = 900 };
+
+static hk_array *two_layers(hk_array *x, hk_array *first, hk_array *second, hk_array *bias)
+{
+    HK_SCOPE;
+    return hk_take(hk_linear(hk_linear(x, first, NULL), second, bias));
+}
+
+/* Of packed weights, and a bias with gaps: near what the calls give, and the same bytes on any number of cores. */
+static void test_row(hk_dtype dtype, int cores, double *out)
+{
+    CHECK(!hk_status_print(hk_runtime_init(&(hk_runtime_options){.cpu_cores = cores}), stderr));
+    {
+        HK_SCOPE;
+        hk_seed(21);
+        const hk_device cpu = hk_device_default();
+        hk_array *x = hk_random_uniform(hk_shape(1, 1, ROW_IN), dtype, cpu);
+        hk_array *first = hk_random_uniform(hk_shape(ROW_OUT, ROW_IN), dtype, cpu);
+        hk_array *second = hk_random_uniform(hk_shape(ROW_IN, ROW_OUT), dtype, cpu);
+        hk_array *bias = hk_index(hk_random_uniform(hk_shape(ROW_IN, 2), dtype, cpu), 1, 1);
+        hk_capture_begin(&x, 1);
+        hk_array *y = two_layers(x, first, second, bias);
+        hk_graph *graph = hk_capture_end(NULL);
+        CHECK_EQ_I64(hk_graph_get_facts(graph).tasks, 1);
+        hk_replay(graph, &x, 1);
+        hk_array *by_calls = two_layers(x, first, second, bias);
+        const double error =
+            hk_item(hk_max(hk_abs(hk_subtract(hk_divide(y, by_calls), 1)), NULL), NULL);
+        CHECK(error < (dtype == HK_F32 ? 1e-5 : 1e-13));
+        CHECK(hk_ok(hk_to_host(hk_cast(y, HK_F64), out, ROW_IN * sizeof *out)));
+        hk_graph_release(graph);
+        hk_array_release(y);
+        hk_array_release(by_calls);
+    }
+    hk_runtime_deinit();
+}
+
+static void test_rows(void)
+{
+    static double one[ROW_IN], several[ROW_IN];
+    static const hk_dtype dtypes[] = {HK_F32, HK_F64};
+    for (int i = 0; i < 2; i++) {
+        test_row(dtypes[i], 1, one);
+        for (int cores = 2; cores <= 4; cores++) {
+            test_row(dtypes[i], cores, several);
+            CHECK(!memcmp(one, several, sizeof one));
+        }
+    }
 }
 
 /* ---- failures -------------------------------------------------------------------------------------- */
@@ -328,6 +380,7 @@ int main(void)
 {
     test_bytes();
     test_rounds();
+    test_rows();
     test_failure();
     test_no_memory();
     test_threads();
