@@ -45,7 +45,7 @@ HK_API void hk_unique_all(hk_array *x, hk_array **values, hk_array **indices, hk
  * gradient flows. Blocks for x. A negative element gives HK_BAD_DATA. */
 HK_API hk_array *hk_bincount(hk_array *x, hk_array *weights, int64_t minlength);
 
-/* ---- boxes ---------------------------------------------------------------------------------------------- */
+/* ---- boxes ----------------------------------------------------------------------------------- */
 
 typedef struct hk_non_max_suppression_options {
     int64_t most; /* boxes of each sample and class; 0: as many as there are */
@@ -53,11 +53,13 @@ typedef struct hk_non_max_suppression_options {
         least_score; /* boxes of this score or less are left out; 0: none are, HK_ZERO: those of 0 and less */
     bool is_centered; /* a box is its middle and its sizes, not two corners */
 } hk_non_max_suppression_options;
-/* Which boxes to keep: from the highest score down, each one that shares no more than `overlap` with any that is kept: the area that
- * both have by the area that either has. Of equal scores the first box comes first, and a NaN is the lowest. boxes (count,4), of
- * floats, are x and y (or y and x) of two opposite corners, scores (count): int64 indices (kept) from the highest score down. Or
- * boxes (n,count,4), scores (n,classes,count): (kept,3), sample, class and box of each, sample by sample and class by class.
- * Computed in double, on the host, wherever they are: GPUs' arrays are copied. options may be NULL. Blocks for both. No gradient. */
+/* Which boxes to keep: from the highest score down, each one that shares no more than `overlap`
+ * with any that is kept: the area that both have by the area that either has. Of equal scores
+ * the first box comes first, and a NaN is the lowest. boxes (count,4), of floats, are x and y
+ * (or y and x) of two opposite corners, scores (count): int64 indices (kept) from the highest
+ * score down. Or boxes (n,count,4), scores (n,classes,count): (kept,3), sample, class and box of
+ * each, sample by sample and class by class. Computed in double, on the host, wherever they are:
+ * GPUs' arrays are copied. options may be NULL. Blocks for both. No gradient. */
 HK_API hk_array *hk_non_max_suppression(hk_array *boxes, hk_array *scores, double overlap,
                                         const hk_non_max_suppression_options *options);
 

@@ -72,19 +72,23 @@ HK_API void hk_optimizer_step(hk_optimizer *optimizer);
 HK_API void hk_optimizer_set_lr(hk_optimizer *optimizer, double lr);
 /* What was set last. */
 HK_API double hk_optimizer_get_lr(const hk_optimizer *optimizer);
-/* Parameters [first, first + count) of its list become a group, with a learning rate that is `factor` times the optimiser's, and this
- * weight decay in place of the option's: 0 for biases, say. Before steps are captured, and before what was saved is loaded, for a
- * factor that is new has coefficients of its own, behind the others. An optimiser whose state is sharded has no groups. Borrowed;
- * ok, or what is wrong: then groups are as they were, but for parameters before the one that is told of. Does not wait. */
+/* Parameters [first, first + count) of its list become a group, with a learning rate that is
+ * `factor` times the optimiser's, and this weight decay in place of the option's: 0 for biases,
+ * say. Before steps are captured, and before what was saved is loaded, for a factor that is new
+ * has coefficients of its own, behind the others. An optimiser whose state is sharded has no
+ * groups. Borrowed; ok, or what is wrong: then groups are as they were, but for parameters
+ * before the one that is told of. Does not wait. */
 HK_API const hk_status *hk_optimizer_set_group(hk_optimizer *optimizer, int first, int count,
                                                double factor, double weight_decay);
 /* "adam", as it was asked for; "" for one that could not be made, and NULL. Static. */
 HK_API const char *hk_optimizer_get_method(const hk_optimizer *optimizer);
 /* Of its list, borrowed; NULL where index is out of range. */
 HK_API hk_array *hk_optimizer_get_parameter(const hk_optimizer *optimizer, int index);
-/* All that it keeps, to be saved, overwritten with what was saved, or recovered: of each device, and of each factor of groups there, "coefficients.I",
- * float64(2,), learning rate and steps done; of each parameter "state.I", (slots, shape...). Borrowed. NULL at index
- * hk_optimizer_array_count, which is 0 for one that could not be made. name (may be NULL) gets at most bytes. */
+/* All that it keeps, to be saved, overwritten with what was saved, or recovered: of each device,
+ * and of each factor of groups there, "coefficients.I", float64(2,), learning rate and steps
+ * done; of each parameter "state.I", (slots, shape...). Borrowed. NULL at index
+ * hk_optimizer_array_count, which is 0 for one that could not be made. name (may be NULL) gets
+ * at most bytes. */
 HK_API int hk_optimizer_array_count(const hk_optimizer *optimizer);
 HK_API hk_array *hk_optimizer_array(const hk_optimizer *optimizer, int index, char *name,
                                     size_t bytes);

@@ -56,10 +56,12 @@ HK_API const hk_status *hk_world_init(const hk_world_options *options);
 HK_AT_OPTIONS(const hk_status *, hk_world_init, hk_world_options,
               (hk_source at, const hk_world_options *options), (options))
 #define hk_world_init(...) hk_world_init_at(HK_SOURCE, __VA_ARGS__)
-/* Ends the world: this rank does all that it has issued, and waits until the others end theirs, here or with their runtimes. The runtime
- * goes on; what is issued in groups afterwards fails with HK_CANCELLED, and the world does not start again. Optional, but for a program
- * that has started MPI itself: it calls this, or hk_runtime_deinit, before MPI_Finalize, which MPI allows only when no other thread
- * uses it (MPI 3.1, section 8.7). Without a world, a second time, or within a task it does nothing. */
+/* Ends the world: this rank does all that it has issued, and waits until the others end theirs,
+ * here or with their runtimes. The runtime goes on; what is issued in groups afterwards fails
+ * with HK_CANCELLED, and the world does not start again. Optional, but for a program that has
+ * started MPI itself: it calls this, or hk_runtime_deinit, before MPI_Finalize, which MPI allows
+ * only when no other thread uses it (MPI 3.1, section 8.7). Without a world, a second time, or
+ * within a task it does nothing. */
 HK_API void hk_world_deinit(void);
 /* What hk_world_init gave, whoever called it; lent as there. */
 HK_API const hk_status *hk_world_status(void);

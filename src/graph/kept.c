@@ -8,8 +8,8 @@ void hki_keeper_deinit(hki_keeper *self)
     free(self->at);
 }
 
-/* Negative, 0, positive: a is of earlier writes than b, the same, later. Submissions have one order, so that all versions
- * are at least as high in one as in the other. */
+/* Negative, 0, positive: a is of earlier writes than b, the same, later. Submissions have one
+ * order, so that all versions are at least as high in one as in the other. */
 static int compare(const hki_keeper *self, const hki_kept *a, const hki_kept *b)
 {
     int order = 0;

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nanoseconds on one core. What is a team follows from plans alone; into what it is cut, also from what calls have taken. */
+/* Nanoseconds on one core. What is a team follows from plans alone; into what it is cut, also
+ * from what calls have taken. */
 enum {
     MOST_CALL_NS = 2500000, /* of a call: a longer one is cut by the engine as well */
     MOST_TEAM_NS = 8000000, /* of a team: what else is ready waits for so long, at most */
@@ -102,7 +103,8 @@ static int constant_touch(const hki_team *self, int slot)
     return found;
 }
 
-/* All that the call reads in another form is constant: notes the touches behind those of the keeper, and returns how many. */
+/* All that the call reads in another form is constant: notes the touches behind those of the
+ * keeper, and returns how many. */
 static int note_constants(hki_team *self, const hki_step *step)
 {
     int count = 0;
@@ -209,8 +211,9 @@ static bool make_phases(hki_team *self)
     return made;
 }
 
-/* Of calls that wait for each other, tasks would leave cores idle; of those that do not, a backward pass say, workers find
- * enough, and need not meet after each. Longer calls are cut by the engine as well, but for what is packed. By plans alone. */
+/* Of calls that wait for each other, tasks would leave cores idle; of those that do not, a
+ * backward pass say, workers find enough, and need not meet after each. Longer calls are cut by
+ * the engine as well, but for what is packed. By plans alone. */
 static bool is_of_use(const hki_team *self)
 {
     /* Of the work that is on the longest way; where something is packed. */

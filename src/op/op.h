@@ -353,14 +353,15 @@ struct hk_op {
      * nothing done, where they are not contiguous or not that many. */
     bool (*run_dense)(const hki_call *call, const hk_array *out);
     void (*join)(const hki_kernel_call *call); /* optional: after all pieces */
-    /* Optional, all or none: the kernel reads these inputs, parameters, in a form that it would make anew in each call, and
-     * which can be made once for many (bit i: input i). Its bytes, 0 where this call has none, and, if it is cut otherwise
-     * then, its extent, of grain 1; and what makes it, 64-byte aligned. */
+    /* Optional, all or none: the kernel reads these inputs, parameters, in a form that it would
+     * make anew in each call, and which can be made once for many (bit i: input i). Its bytes, 0
+     * where this call has none, and, if it is cut otherwise then, its extent, of grain 1; and
+     * what makes it, 64-byte aligned. */
     uint8_t packed_inputs;
     size_t (*packed_bytes)(const hki_kernel_call *call, int64_t *extent);
     void (*pack)(const hki_kernel_call *call, void *packed);
-    /* Optional, both or none, where that is given: it is done in so many rounds, each for the whole extent before the next
-     * one begins; they share call->partials, of *shared_bytes. */
+    /* Optional, both or none, where that is given: it is done in so many rounds, each for the
+     * whole extent before the next one begins; they share call->partials, of *shared_bytes. */
     int64_t (*rounds)(const hki_kernel_call *call, size_t *shared_bytes);
     void (*round)(const hki_kernel_call *call, int64_t piece, int64_t round, int64_t begin,
                   int64_t end);

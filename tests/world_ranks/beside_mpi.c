@@ -1,7 +1,8 @@
-/* A program that uses MPI itself, beside Hocket's world: beside_mpi first|last|runtime|finalize. first: it starts MPI, and ends the
- * world and MPI while the runtime goes on; runtime: the runtime ends before; last: Hocket starts MPI, and the program ends it;
- * finalize: as first, but MPI_Finalize alone ends the world. MPICH stops locking before it says that it ends, so that a thread which is
- * within MPI then keeps a lock for ever, and the process is aborted. */
+/* A program that uses MPI itself, beside Hocket's world: beside_mpi first|last|runtime|finalize.
+ * first: it starts MPI, and ends the world and MPI while the runtime goes on; runtime: the
+ * runtime ends before; last: Hocket starts MPI, and the program ends it; finalize: as first, but
+ * MPI_Finalize alone ends the world. MPICH stops locking before it says that it ends, so that a
+ * thread which is within MPI then keeps a lock for ever, and the process is aborted. */
 #include "check.h"
 
 #include <hocket/hocket.h>
@@ -31,7 +32,8 @@ static void use_both(int rank, int size)
     }
 }
 
-/* What was under way is done, the runtime goes on, and nothing is asked of MPI any more. A second time does nothing. */
+/* What was under way is done, the runtime goes on, and nothing is asked of MPI any more. A
+ * second time does nothing. */
 static void end_world(void)
 {
     HK_SCOPE;

@@ -80,7 +80,8 @@ static part part_of(const hki_conv2d_geometry *g, int64_t begin, int64_t end)
                   .channels = hki_min(end * UNIT_CHANNELS, g->out_channels) - first};
 }
 
-/* The padded source that a part's windows lie in, [row][column][channel], from row `top` of it on. */
+/* The padded source that a part's windows lie in, [row][column][channel], from row `top` of it
+ * on. */
 typedef struct source {
     int64_t top, rows, width;
 } source;
@@ -93,7 +94,8 @@ static source source_of(const hki_conv2d_geometry *g, const part *p)
                     .width = g->in_width + 2 * g->pad_width};
 }
 
-/* From window to window: an odd number of lines, so that they do not share places of the first cache. */
+/* From window to window: an odd number of lines, so that they do not share places of the first
+ * cache. */
 static int64_t window_row(const hki_conv2d_geometry *g)
 {
     const int64_t line = HKI_CACHE_LINE / ITEM, rounded = hki_round_up(terms_of(g), line);
@@ -168,14 +170,16 @@ static const hki_conv2d_image_kernels *kernels_get(void)
     return hki_image_group_at(0, HKI_IMAGE_LANES).kernels;
 }
 
-/* Calls put(argument, i, block + (i - from) * lanes) for columns [from, from + lanes) of `lanes` rows, with what the rows have there. */
+/* Calls put(argument, i, block + (i - from) * lanes) for columns [from, from + lanes) of `lanes`
+ * rows, with what the rows have there. */
 typedef struct block {
     int64_t row, column, count; /* of columns; of each as many rows as there are lanes, or one */
     int64_t rows;
     const float *values; /* [column][row] */
 } block;
 
-/* All of rows x columns elements, `step` apart from row to row, in blocks whose columns lie side by side. Blocks may overlap. */
+/* All of rows x columns elements, `step` apart from row to row, in blocks whose columns lie side
+ * by side. Blocks may overlap. */
 static void turn(const float *from, int64_t step, int64_t rows, int64_t columns,
                  void (*put)(const void *argument, const block *its), const void *argument)
 {

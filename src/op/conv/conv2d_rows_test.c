@@ -1,5 +1,5 @@
-/* conv2d_rows.h against sums in double precision, for geometries of all kinds, and the same bytes however units are cut; through a
- * captured step, whose other calls are the same, too. */
+/* conv2d_rows.h against sums in double precision, for geometries of all kinds, and the same
+ * bytes however units are cut; through a captured step, whose other calls are the same, too. */
 #include "check.h"
 #include "op/conv/conv2d_rows.h"
 
@@ -129,7 +129,7 @@ static void test_geometry(void)
     free(parts);
 }
 
-/* ---- in a captured step ---------------------------------------------------------------------------- */
+/* ---- in a captured step ---------------------------------------------------------------------- */
 
 enum { CHANNELS = 32, SIDE = 12, ELEMENTS = CHANNELS * SIDE * SIDE };
 

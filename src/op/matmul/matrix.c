@@ -9,9 +9,10 @@
 #include "op/matmul/product_kernel.h"
 
 /* A product packs its operands anew for every tile, so tiles are large: few for a product of a
- * millisecond, and no narrower than TILE_MIN. Of TILE_NS, give or take half. Less, of HALVED_NS together, is cut in two where a
- * side is long: both tiles pack the other operand, which takes little time then. Those of still less are one piece of a call, which
- * hki_matrix_tiles_join makes one product of, but have tiles for the threads of a team (graph/team.h). */
+ * millisecond, and no narrower than TILE_MIN. Of TILE_NS, give or take half. Less, of HALVED_NS
+ * together, is cut in two where a side is long: both tiles pack the other operand, which takes
+ * little time then. Those of still less are one piece of a call, which hki_matrix_tiles_join
+ * makes one product of, but have tiles for the threads of a team (graph/team.h). */
 enum {
     TILE_NS = 500000,
     TILE_MIN = 32,

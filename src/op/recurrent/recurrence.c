@@ -165,7 +165,7 @@ static void forward_kernel(const hki_kernel_call *call, int64_t piece, int64_t b
     hki_scratch_release(call, scratch, bytes);
 }
 
-/* ---- in rounds, with weights that are packed once ---------------------------------------------------------- */
+/* ---- in rounds, with weights that are packed once -------------------------------------------- */
 
 static size_t packed_bytes(const hki_kernel_call *call, int64_t *extent)
 {
